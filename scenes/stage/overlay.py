@@ -1,0 +1,166 @@
+"""The type layer: texts placed on the frame or pinned to points of the world, drawn after the stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scenes.stage.claims import ClaimLog, Figure
+from scenes.stage.type import DESIGN_HEIGHT, Align, Style, blit_smooth, darken, fill_disc, sprite
+
+Value = float | Callable[[float], float]
+Point = Sequence[float] | Callable[[float], Sequence[float]]
+VISIBLE = 0.05  # below this opacity a text counts as absent: no claim, no box
+
+
+def value_at(value: Value, beat: float) -> float:
+    return value(beat) if callable(value) else value
+
+
+class Project(Protocol):
+    """Projects world points (N, 3) to frame pixels and depth (N, 3)."""
+
+    def __call__(self, points: NDArray[np.float64]) -> NDArray[np.float64]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A text as it stands on a frame: box in frame pixels (cap height by advance width), opacity, kind."""
+
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+    opacity: float
+    kind: str
+
+
+@dataclass(slots=True)
+class Canvas:
+    """One frame being lettered: pixels (H, W) uint32, its scale to design pixels, and what has been placed on it."""
+
+    pixels: NDArray[np.uint32]
+    frame: int
+    beat: float
+    project: Project
+    log: ClaimLog
+    placed: list[Placed] = field(default_factory=list)
+
+    @property
+    def scale(self) -> float:
+        return self.pixels.shape[0] / DESIGN_HEIGHT
+
+    def write(
+        self, text: str, style: Style, x: float, y: float, align: Align = "left", opacity: float = 1.0, kind: str = "text"
+    ) -> float:
+        """Set text with its baseline at design pixels (x, y); returns its advance width in design pixels."""
+        if not text or opacity <= 0.004:
+            return 0.0
+        scale = self.scale
+        pixels, ox, oy, width, cap = sprite(text, style, scale)
+        left = x * scale - {"left": 0.0, "centre": width / 2, "right": width}[align]
+        baseline = y * scale
+        blit_smooth(self.pixels, pixels, left - ox, baseline - oy, opacity)
+        if opacity > VISIBLE:
+            self.placed.append(Placed(text, left, baseline - cap, left + width, baseline, opacity, kind))
+        return width / scale
+
+    def claim(self, shown: Figure, style: Style, x: float, y: float, align: Align = "left", opacity: float = 1.0) -> float:
+        """Set a figure and log it as a claim of this frame."""
+        if opacity > VISIBLE:
+            self.log.saw(shown, self.frame)
+        return self.write(shown.text, style, x, y, align, opacity, "figure")
+
+    def disc(self, x: float, y: float, radius: float, colour: tuple[float, float, float], opacity: float = 1.0) -> None:
+        """A filled disc at design pixels."""
+        s = self.scale
+        fill_disc(self.pixels, x * s, y * s, radius * s, *(c * 255 for c in colour), opacity)
+
+    def shade(self, x0: float, y0: float, x1: float, y1: float, amount: float) -> None:
+        """Darken a rectangle given in design pixels."""
+        s = self.scale
+        darken(self.pixels, round(x0 * s), round(y0 * s), round(x1 * s), round(y1 * s), amount)
+
+    def pin(self, point: Sequence[float]) -> tuple[float, float, float]:
+        """Design pixels and depth of a world point; depth is <= 0 behind the camera."""
+        x, y, depth = self.project(np.asarray([point], float))[0]
+        return float(x) / self.scale, float(y) / self.scale, float(depth)
+
+
+class Item(Protocol):
+    """Anything that letters a frame."""
+
+    def draw(self, canvas: Canvas) -> None: ...
+
+
+@dataclass(slots=True)
+class Text:
+    """A line of text at a place of the frame (design pixels, baseline) or pinned to a point of the world plus an offset."""
+
+    text: str | Callable[[float], str]
+    style: Style
+    x: Value = 0.0
+    y: Value = 0.0
+    align: Align = "left"
+    opacity: Value = 1.0
+    at: Point | None = None
+    kind: str = "text"
+
+    def place(self, canvas: Canvas) -> tuple[float, float, bool]:
+        x, y = value_at(self.x, canvas.beat), value_at(self.y, canvas.beat)
+        if self.at is None:
+            return x, y, True
+        px, py, depth = canvas.pin(self.at(canvas.beat) if callable(self.at) else self.at)
+        return px + x, py + y, depth > 0.3
+
+    def draw(self, canvas: Canvas) -> None:
+        x, y, ahead = self.place(canvas)
+        if ahead:
+            text = self.text(canvas.beat) if callable(self.text) else self.text
+            canvas.write(text, self.style, x, y, self.align, value_at(self.opacity, canvas.beat), self.kind)
+
+
+@dataclass(slots=True)
+class Number:
+    """A figure of the measurements on the frame or in the world; every frame that shows it is logged as a claim."""
+
+    figure: Figure
+    style: Style
+    x: Value = 0.0
+    y: Value = 0.0
+    align: Align = "left"
+    opacity: Value = 1.0
+    at: Point | None = None
+
+    def draw(self, canvas: Canvas) -> None:
+        anchor = Text("", self.style, self.x, self.y, at=self.at)
+        x, y, ahead = anchor.place(canvas)
+        if ahead:
+            canvas.claim(self.figure, self.style, x, y, self.align, value_at(self.opacity, canvas.beat))
+
+
+@dataclass(slots=True)
+class Run:
+    """A line of differently coloured parts on one baseline, each with its own opacity: code that assembles term by term."""
+
+    parts: Sequence[tuple[str | Callable[[float], str], Style, Value]]
+    x: Value = 0.0
+    y: Value = 0.0
+    opacity: Value = 1.0
+    align: Align = "left"
+
+    def draw(self, canvas: Canvas) -> None:
+        beat = canvas.beat
+        texts = [(text(beat) if callable(text) else text, style, shown) for text, style, shown in self.parts]
+        width = sum(sprite(text, style, canvas.scale)[3] for text, style, _ in texts if text) / canvas.scale
+        x = value_at(self.x, beat) - {"left": 0.0, "centre": width / 2, "right": width}[self.align]
+        y, opacity = value_at(self.y, beat), value_at(self.opacity, beat)
+        for text, style, shown in texts:
+            if text:
+                canvas.write(text, style, x, y, "left", opacity * value_at(shown, beat))
+                x += sprite(text, style, canvas.scale)[3] / canvas.scale

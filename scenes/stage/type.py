@@ -1,0 +1,161 @@
+"""Type: text as cached sprites.  Sizes are in design pixels of a 1920 x 1080 frame and scale with the frame's height."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFilter, ImageFont
+
+from scenes.stage.palette import QUIET, TEXT, Colour
+
+DESIGN_WIDTH, DESIGN_HEIGHT = 1920, 1080
+FONTS = Path(__file__).parent / "fonts"
+Align = Literal["left", "centre", "right"]
+Sprite = NDArray[np.uint32]
+
+# Both faces have capitals 0.73 em high, so 33 design pixels give the 24 (2.2 % of the frame) that a fact needs.
+SMALLEST = 33
+
+
+class FontError(RuntimeError):
+    """A bundled font file is missing or cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """A text style: font file stem, size in design pixels, colour."""
+
+    font: str
+    size: float
+    colour: Colour = TEXT
+
+    def coloured(self, colour: Colour) -> Style:
+        return Style(self.font, self.size, colour)
+
+    def sized(self, size: float) -> Style:
+        return Style(self.font, size, self.colour)
+
+
+HEADLINE = Style("InterDisplay-Bold", 112)
+LYRIC = Style("InterDisplay-Bold", 58)
+NUMBER = Style("JetBrainsMono-Bold", 76)
+FACT = Style("JetBrainsMono-Bold", 42)
+CODE = Style("JetBrainsMono-Bold", 46)
+LABEL = Style("JetBrainsMono-Medium", 34)
+SMALL = Style("JetBrainsMono-Medium", SMALLEST, QUIET)
+
+
+@functools.cache
+def load_font(name: str, pixels: int) -> ImageFont.FreeTypeFont:
+    """A bundled face at a pixel size.  Raises FontError: nothing falls back to a font that happens to be installed."""
+    for suffix in (".ttf", ".otf"):
+        path = FONTS / f"{name}{suffix}"
+        if path.exists():
+            return ImageFont.truetype(path, pixels, layout_engine=ImageFont.Layout.BASIC)
+    raise FontError(f"font {name!r} is missing from {FONTS.name}/: restore scenes/stage/fonts from the repository")
+
+
+@functools.lru_cache(maxsize=2048)
+def sprite(text: str, style: Style, scale: float, halo: bool = True) -> tuple[Sprite, float, float, float, float]:
+    """Text as premultiplied RGBA with a dark halo.
+
+    Returns (pixels (h, w) uint32, x and y of the text origin inside the sprite, advance width, cap height), in frame pixels;
+    the origin is the left end of the baseline.
+    """
+    font = load_font(style.font, max(1, round(style.size * scale)))
+    ascent, descent = font.getmetrics()
+    width = max(1.0, font.getlength(text))
+    pad = int(np.ceil(16 * scale)) if halo else 2
+    size = (int(np.ceil(width)) + 2 * pad + 2, ascent + descent + 2 * pad)
+    ink = Image.new("L", size, 0)
+    ImageDraw.Draw(ink).text((pad, pad), text, font=font, fill=255)
+    alpha = np.asarray(ink, np.float32) / 255
+    if halo:
+        dark = np.asarray(ink.filter(ImageFilter.GaussianBlur(5.5 * scale)), np.float32) / 255
+        total = alpha + (1 - alpha) * np.minimum(1.0, dark * 1.5) * 0.8
+    else:
+        total = alpha
+    planes = [np.uint32(1) * np.round(alpha * channel * 255).astype(np.uint32) for channel in style.colour]
+    opacity = np.round(total * 255).astype(np.uint32)
+    pixels = planes[0] | planes[1] << np.uint32(8) | planes[2] << np.uint32(16) | opacity << np.uint32(24)
+    cap = -float(font.getbbox("H", anchor="ls")[1])
+    return np.ascontiguousarray(pixels), float(pad), float(pad + ascent), width, cap
+
+
+def measure_text(text: str, style: Style, scale: float) -> tuple[float, float]:
+    """(advance width, cap height) in frame pixels."""
+    _, _, _, width, cap = sprite(text, style, scale)
+    return width, cap
+
+
+@nb.njit(nogil=True, cache=True, fastmath=True)  # type: ignore[untyped-decorator]
+def blit_smooth(out: Sprite, source: Sprite, x: float, y: float, opacity: float) -> None:
+    """Premultiplied source over out (H, W) at a fractional place, bilinear: text that drifts must not jump by whole pixels."""
+    height, width = out.shape
+    rows, columns = source.shape
+    left, top = int(np.floor(x)), int(np.floor(y))
+    fx, fy = np.float32(x - left), np.float32(y - top)
+    one = np.float32(1)
+    w00, w01, w10, w11 = (one - fx) * (one - fy), fx * (one - fy), (one - fx) * fy, fx * fy
+    o = np.float32(opacity)
+    for j in range(max(0, -top), min(rows + 1, height - top)):
+        for i in range(max(0, -left), min(columns + 1, width - left)):
+            a = source[j, i] if j < rows and i < columns else np.uint32(0)
+            b = source[j, i - 1] if j < rows and i > 0 else np.uint32(0)
+            c = source[j - 1, i] if j > 0 and i < columns else np.uint32(0)
+            d = source[j - 1, i - 1] if j > 0 and i > 0 else np.uint32(0)
+            if (a | b | c | d) == 0:
+                continue
+            under = out[top + j, left + i]
+            alpha = np.float32(0)
+            result = np.uint32(0xFF000000)
+            for shift in (24, 0, 8, 16):
+                s = np.uint32(shift)
+                m = np.uint32(255)
+                value = o * (
+                    w00 * np.float32((a >> s) & m) + w01 * np.float32((b >> s) & m)
+                    + w10 * np.float32((c >> s) & m) + w11 * np.float32((d >> s) & m)
+                )  # fmt: skip
+                if shift == 24:
+                    alpha = value * np.float32(1 / 255)
+                else:
+                    value += np.float32((under >> s) & m) * (one - alpha) + np.float32(0.5)
+                    result |= np.uint32(min(np.float32(255), value)) << s
+            out[top + j, left + i] = result
+
+
+@nb.njit(nogil=True, cache=True, fastmath=True)  # type: ignore[untyped-decorator]
+def fill_disc(out: Sprite, x: float, y: float, radius: float, red: float, green: float, blue: float, opacity: float) -> None:
+    """An anti-aliased disc on out (H, W) uint32; colour 0..255."""
+    height, width = out.shape
+    for j in range(max(0, int(y - radius - 1)), min(height, int(y + radius + 2))):
+        for i in range(max(0, int(x - radius - 1)), min(width, int(x + radius + 2))):
+            distance = np.sqrt((i + 0.5 - x) ** 2 + (j + 0.5 - y) ** 2)
+            cover = min(1.0, max(0.0, radius - distance + 0.5)) * opacity
+            if cover > 0:
+                under = out[j, i]
+                r = (under & np.uint32(255)) * (1 - cover) + red * cover + 0.5
+                g = ((under >> np.uint32(8)) & np.uint32(255)) * (1 - cover) + green * cover + 0.5
+                b = ((under >> np.uint32(16)) & np.uint32(255)) * (1 - cover) + blue * cover + 0.5
+                out[j, i] = (
+                    np.uint32(0xFF000000) | np.uint32(r) | np.uint32(g) << np.uint32(8) | np.uint32(b) << np.uint32(16)
+                )
+
+
+@nb.njit(nogil=True, cache=True, fastmath=True)  # type: ignore[untyped-decorator]
+def darken(out: Sprite, x0: int, y0: int, x1: int, y1: int, amount: float) -> None:
+    """Multiply a rectangle by 1 - amount: dips between scenes, plates under text."""
+    keep = np.uint32(256 * (1 - amount))
+    for j in range(max(0, y0), min(out.shape[0], y1)):
+        row = out[j]
+        for i in range(max(0, x0), min(out.shape[1], x1)):
+            p = row[i]
+            rb = (((p & np.uint32(0xFF00FF)) * keep) >> np.uint32(8)) & np.uint32(0xFF00FF)
+            g = (((p & np.uint32(0xFF00)) * keep) >> np.uint32(8)) & np.uint32(0xFF00)
+            row[i] = np.uint32(0xFF000000) | rb | g
