@@ -1,0 +1,72 @@
+"""The head-up display: title and chapter, ACHIEVED / PEAK, the GPU with date and source, and the four beat lamps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from scenes.stage.claims import Figure
+from scenes.stage.clock import Clock
+from scenes.stage.overlay import Canvas, Value, value_at
+from scenes.stage.palette import COMPUTE, QUIET, STEEL, TEXT, mix
+from scenes.stage.type import DESIGN_HEIGHT, DESIGN_WIDTH, FACT, NUMBER, SMALL
+
+MARGIN = 96  # 5 % of the width
+LAMP_Y = DESIGN_HEIGHT - 66
+LAMP_PITCH = 34
+LAMP_RADIUS = 10
+LAMP_OFF, LAMP_ON = mix(STEEL, TEXT, 0.08), TEXT
+
+
+def lamp_places(beats: int) -> list[tuple[float, float]]:
+    """Centres of the beat lamps in design pixels, first beat leftmost; the check of the finished film reads them there."""
+    return [(DESIGN_WIDTH - MARGIN - LAMP_RADIUS - LAMP_PITCH * (beats - 1 - k), LAMP_Y) for k in range(beats)]
+
+
+@dataclass(slots=True)
+class Lamps:
+    """One lamp for each beat of the bar; exactly one is lit, from the frame nearest to its beat on."""
+
+    clock: Clock
+
+    def draw(self, canvas: Canvas) -> None:
+        timeline = self.clock.timeline
+        lit = self.clock.lit_beat(canvas.frame)
+        bar, _ = timeline.bar_beat(timeline.beats[max(lit, 0)] + 1e-6)
+        count = timeline.beats_in(bar)
+        which = lit - timeline.downbeats[bar - 1] if 0 <= lit < len(timeline.beats) - 1 else -1
+        for k, (x, y) in enumerate(lamp_places(count)):
+            canvas.disc(x, y, LAMP_RADIUS + 5, (0.01, 0.015, 0.03))
+            canvas.disc(x, y, LAMP_RADIUS, LAMP_ON if k == which else LAMP_OFF)
+
+
+@dataclass(slots=True)
+class Hud:
+    """Everything of the HUD but the lamps; `opacity` takes it away in titles, a chorus' first bar and credits.
+
+    `achieved` returns the figure to show at a beat, or None for a dash (before the first verified rung).
+    """
+
+    title: str
+    chapter: str
+    footer: str
+    achieved: Callable[[float], Figure | None]
+    peak_note: str
+    opacity: Value = 1.0
+
+    def draw(self, canvas: Canvas) -> None:
+        shown = value_at(self.opacity, canvas.beat)
+        if shown <= 0.004:
+            return
+        right = DESIGN_WIDTH - MARGIN
+        canvas.write(self.title, FACT.sized(40), MARGIN, 96, "left", shown, "hud")
+        canvas.write(self.chapter, SMALL, MARGIN, 146, "left", shown, "hud")
+        canvas.write("ACHIEVED / PEAK", SMALL, right, 90, "right", shown, "hud")
+        figure = self.achieved(canvas.beat)
+        style = NUMBER.coloured(COMPUTE)
+        if figure is None:
+            canvas.write("–", style.coloured(QUIET), right, 164, "right", shown, "hud")
+        else:
+            canvas.claim(figure, style, right, 164, "right", shown)
+        canvas.write(self.peak_note, SMALL, right, 212, "right", shown, "hud")
+        canvas.write(self.footer, SMALL, MARGIN, DESIGN_HEIGHT - 56, "left", shown, "hud")

@@ -1,0 +1,47 @@
+"""The lyric line: large, always in the same place, each word lit from the moment it is sung."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from audio.timeline import Line, Timeline
+from scenes.stage.keys import smooth
+from scenes.stage.overlay import Canvas, Value, value_at
+from scenes.stage.palette import TEXT, mix
+from scenes.stage.type import DESIGN_WIDTH, LYRIC, sprite
+
+BASELINE = 936  # design pixels
+UNSUNG = mix((0.0, 0.0, 0.0), TEXT, 0.56)  # 5.6:1 on the ground
+LEAD, HOLD = 0.45, 0.7
+
+
+@dataclass(slots=True)
+class Lyric:
+    """Draws the line of the timeline that is being sung; words not yet sung are dimmer, sung ones full white."""
+
+    timeline: Timeline
+    seconds_per_frame: float
+    opacity: Value = 1.0
+
+    def draw(self, canvas: Canvas) -> None:
+        now = canvas.frame * self.seconds_per_frame
+        line = self.timeline.line_at(now, LEAD, HOLD)
+        if line is None:
+            return
+        shown = value_at(self.opacity, canvas.beat) * self._fade(line, now)
+        space = sprite(" ", LYRIC, canvas.scale)[3] / canvas.scale
+        widths = [sprite(word.text, LYRIC, canvas.scale)[3] / canvas.scale for word in line.words]
+        x = (DESIGN_WIDTH - sum(widths) - space * (len(widths) - 1)) / 2
+        for word, width in zip(line.words, widths, strict=True):
+            lit = smooth(min(max((now - word.start) / 0.06 + 0.5, 0.0), 1.0))
+            if lit < 1.0:
+                canvas.write(word.text, LYRIC.coloured(UNSUNG), x, BASELINE, "left", shown, "lyric")
+            if lit > 0.0:
+                canvas.write(word.text, LYRIC.coloured(TEXT), x, BASELINE, "left", shown * lit, "lyric-lit")
+            x += width + space
+
+    def _fade(self, line: Line, now: float) -> float:
+        """In over the lead, out over the hold: never a hard switch."""
+        rise = min(max((now - line.start + LEAD) / 0.25, 0.0), 1.0)
+        fall = min(max((line.end + HOLD - now) / 0.25, 0.0), 1.0)
+        return smooth(rise) * smooth(fall)

@@ -1,0 +1,269 @@
+"""A passage: a plain manim.Scene whose picture is a pure function of the frame, written in bars and beats.
+
+`construct()` is a screenplay: it keys tracks, adds props and texts, and moves on with `until`, `hold` and `hit`.  Each of them
+plays exact frames of absolute time, so a passage may be rendered whole, from any frame to any frame, or one frame alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from manim import Animation, Scene, config
+from manim.mobject.types.vectorized_mobject import VMobject
+from numpy.typing import NDArray
+
+from audio import tracks
+from audio.timeline import Timeline
+from measure.dataset import Dataset
+from scenes import film
+from scenes.stage.camera import Camera
+from scenes.stage.claims import ClaimLog, Figure, figure
+from scenes.stage.clock import Clock, OverrunError
+from scenes.stage.hud import Hud, Lamps
+from scenes.stage.keys import Track
+from scenes.stage.lyric import Lyric
+from scenes.stage.mobject import StageCamera
+from scenes.stage.overlay import Canvas, Item, Placed
+from scenes.stage.raster import Raster
+from scenes.stage.type import DESIGN_HEIGHT, DESIGN_WIDTH
+from scenes.stage.world import World
+
+MEASUREMENTS_VARIABLE, TRACK_VARIABLE = "ROOFLINE_MEASUREMENTS", "ROOFLINE_TRACK"
+
+
+@dataclass(slots=True)
+class Context:
+    """What a passage is rendered from: the measurements, the track's timeline and the passage's place in it."""
+
+    dataset: Dataset
+    timeline: Timeline
+    first_bar: int
+    bars: int
+
+    @classmethod
+    def default(cls, passage: type[Passage]) -> Context:
+        """For `manim scenes/x.py X`: the committed measurements and track, or those named in the environment."""
+        names = [name for name in os.environ.get(MEASUREMENTS_VARIABLE, "").split(os.pathsep) if name]
+        track = tracks.open(os.environ[TRACK_VARIABLE]) if os.environ.get(TRACK_VARIABLE) else tracks.default()
+        row = film.row_of(passage)
+        first_bar, bars = (row.first_bar, row.bars) if row else (1, min(8, track.timeline.bars))
+        return cls(Dataset.open(names), track.timeline, first_bar, bars)
+
+
+class Prop(Protocol):
+    """Something of the 3-D world: adds its batches for a moment, in beats from the passage's start."""
+
+    def draw(self, world: World, beat: float) -> None: ...
+
+
+class Picture(VMobject):
+    """The whole stage as one Mobject: world, then type.  Its only state is the frame it shows."""
+
+    def __init__(self, passage: Passage) -> None:
+        super().__init__(stroke_width=0.0, fill_opacity=0.0)
+        self.set_points_as_corners(np.array([[-7.0, -4.0, 0.0], [7.0, -4.0, 0.0], [7.0, 4.0, 0.0]]))
+        self.passage = passage
+        self.frame = 0
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Picture:
+        return self
+
+    def draw_batch(self, camera: Any, pixels: NDArray[np.uint8]) -> None:
+        self.passage.paint(self.frame, pixels.view(np.uint32)[..., 0])
+
+
+class Roll(Animation):
+    """Shows frames first, first + 1, ... of the picture, one a step."""
+
+    def __init__(self, picture: Picture, first: int, count: int, fps: float) -> None:
+        # Manim plays len(arange(0, run_time, 1/fps)) frames; half a frame less is exactly `count` whatever the rounding.
+        super().__init__(picture, run_time=(count - 0.5) / fps, rate_func=lambda u: u, suspend_mobject_updating=False)
+        self._picture, self._first, self._count, self._fps = picture, first, count, fps
+
+    def interpolate(self, alpha: float) -> None:
+        step = round(alpha * self.run_time * self._fps)
+        self._picture.frame = self._first + min(step, self._count - 1)
+
+    def clean_up_from_scene(self, scene: Scene) -> None:
+        """The picture stays in the scene."""
+
+
+@dataclass(slots=True)
+class Window:
+    """Frames of the film to render: first inclusive, last exclusive; None = to the passage's end."""
+
+    first: int | None = None
+    last: int | None = None
+
+    def clip(self, first: int, last: int) -> tuple[int, int]:
+        return (
+            max(first, self.first if self.first is not None else first),
+            min(last, self.last if self.last is not None else last),
+        )
+
+
+class Passage(Scene):
+    """Base of every scene of the film."""
+
+    name: ClassVar[str] = ""
+    title: ClassVar[str] = ""
+    chapter: ClassVar[str] = ""
+    bars: ClassVar[int] = 8
+
+    def __init__(self, context: Context | None = None, window: Window | None = None, **kwargs: Any) -> None:
+        kwargs.setdefault("camera_class", StageCamera)
+        super().__init__(**kwargs)
+        self.context = context or Context.default(type(self))
+        self.window = window or Window()
+        self.data = self.context.dataset
+        self.timeline = self.context.timeline
+        self.fps = float(config.frame_rate)
+        self.clock = Clock(self.timeline, self.context.first_bar, self.context.bars, self.fps)
+        self.log = ClaimLog(self.name)
+        self.props: list[Prop] = []
+        self.texts: list[Item] = []
+        self.dim = Track(0.0)  # 1 is black: dips between scenes
+        self.hud_shown = Track(1.0)
+        self.camera_at: Callable[[float], Camera] = lambda beat: Camera((0.0, -10.0, 6.0), (0.0, 0.0, 0.0))
+        self.placed: list[Placed] = []
+        self.beat = 0.0
+        self._frame = self.clock.start
+        self._raster: Raster | None = None
+        self._hud: list[Item] = []
+        self._picture = Picture(self)
+
+    # ---- the screenplay's words -------------------------------------------------------------------------------------
+
+    def at(self, bar: int, beat: float = 1.0) -> float:
+        """The moment of a beat of one of this passage's bars, in beats from its start."""
+        return self.clock.moment(bar, beat)
+
+    def prop(self, *props: Any) -> Any:
+        """Add things to the world; returns the last, so that it can be named."""
+        self.props.extend(props)
+        return props[-1]
+
+    def text(self, *items: Any) -> Any:
+        """Add texts to the type layer; returns the last."""
+        self.texts.extend(items)
+        return items[-1]
+
+    def until(self, bar: int, beat: float = 1.0) -> None:
+        """Play on to a beat of a bar."""
+        self._play_to(self.at(bar, beat), f"bar {bar} beat {beat:g}")
+
+    def hold(self, beats: float) -> None:
+        """Play on for a number of beats."""
+        self._play_to(self.beat + beats, f"{beats:g} beats after beat {self.beat:g}")
+
+    def hit(self, cue: str) -> None:
+        """Play on to a cue of the track."""
+        if cue not in self.timeline.cues:
+            raise OverrunError(f"{self.name}: the track has no cue {cue!r}; it has {', '.join(sorted(self.timeline.cues))}")
+        self._play_to(self.timeline.position(self.timeline.cues[cue]) - self.clock.origin, f"cue {cue!r}")
+
+    def finish(self) -> None:
+        """Play on to the passage's last frame."""
+        self._play_to(self.clock.beats, "the end")
+
+    # ---- figures ------------------------------------------------------------------------------------------------------
+
+    def achieved(self) -> Callable[[float], Figure | None]:
+        """The HUD's ratio through this passage: by default the best verified rung of the passages before it."""
+        shown = self.best_of(self.rungs_before())
+        return lambda beat: shown
+
+    def rungs_before(self) -> tuple[str, ...]:
+        """Names of the GEMM rungs that the film has shown before this passage."""
+        seen: list[str] = []
+        for row in film.FILM:
+            if row.first_bar >= self.context.first_bar:
+                break
+            seen.extend(getattr(row.load(), "rungs", ()))
+        return tuple(seen)
+
+    def best_of(self, rungs: tuple[str, ...]) -> Figure | None:
+        """ACHIEVED / PEAK of the fastest verified rung among some; None where none of them was measured or published."""
+        readings = [reading for name in rungs if (reading := self.data.achieved("gemm_fp32", name)) is not None]
+        return figure(max(readings, key=lambda reading: reading.quantity.value), 2, "") if readings else None
+
+    def footer(self) -> str:
+        """GPU, date and source of the file, for the HUD's bottom line."""
+        run = self.data.run
+        if run is None:
+            return f"{self.data.device.name} · published figures"
+        return f"{self.data.device.name} · measured {run.date[:10]}"
+
+    def peak_note(self) -> str:
+        """Which peak the ratio is of."""
+        roof = self.data.roof("fp32")
+        if roof is None:
+            return "no peak known"
+        field_name = roof.value.best_field
+        return {"measured": "of the measured fp32 FMA roof", "datasheet": "of the datasheet's fp32 peak"}.get(
+            str(field_name), f"of the {field_name} fp32 peak"
+        )
+
+    # ---- frames -------------------------------------------------------------------------------------------------------
+
+    def setup(self) -> None:
+        """Manim calls this before construct()."""
+        self.camera.stage_first = True
+        self._hud = [
+            Hud(self.title, self.chapter, self.footer(), self.achieved(), self.peak_note(), self.hud_shown),
+            Lyric(self.timeline, 1.0 / self.fps),
+            Lamps(self.clock),
+        ]
+        self.add(self._picture)
+
+    def tear_down(self) -> None:
+        """Manim calls this after construct(): a screenplay that ends early leaves its last picture moving to the end."""
+        if self._frame < self.clock.end:
+            self.finish()
+
+    def _play_to(self, moment: float, goal: str) -> None:
+        target = self.clock.frame(moment)
+        if target < self._frame or moment < self.beat - 1e-9:
+            raise OverrunError(
+                f"{self.name}: {goal} is frame {target}, but the screenplay is already at frame {self._frame} "
+                f"(beat {self.beat:g} of {self.clock.beats:g})"
+            )
+        if moment > self.clock.beats + 1e-9:
+            raise OverrunError(f"{self.name}: {goal} is past the passage's {self.clock.beats:g} beats")
+        first, last = self.window.clip(self._frame, target)
+        if last > first:
+            self.play(Roll(self._picture, first, last - first, self.fps))
+        self._frame, self.beat = target, moment
+
+    def paint(self, frame: int, pixels: NDArray[np.uint32]) -> None:
+        """Draw a frame of the film into pixels (H, W) RGBA; depends on nothing but the frame."""
+        height, width = pixels.shape
+        if self._raster is None or (self._raster.width, self._raster.height) != (width, height):
+            self._raster = Raster(width, height)
+        beat = self.clock.at_frame(frame)
+        world = World()
+        for prop in self.props:
+            prop.draw(world, beat)
+        camera = self.camera_at(beat)
+        self._raster.render(world, camera, pixels)
+        canvas = Canvas(pixels, frame, beat, lambda points: camera.project(points, width, height), self.log)
+        dark = self.dim(beat)
+        if dark > 0.003:
+            canvas.shade(0, 0, DESIGN_WIDTH + 2, DESIGN_HEIGHT + 2, dark)
+        for item in [*self.texts, *self._hud]:
+            item.draw(canvas)
+        self.placed = canvas.placed
+
+
+@dataclass(slots=True)
+class Scenery:
+    """Light, fog and ground of a passage as a prop: `setup(world, beat)` is called first each frame."""
+
+    arrange: Callable[[World, float], None] = field(default=lambda world, beat: None)
+
+    def draw(self, world: World, beat: float) -> None:
+        self.arrange(world, beat)
