@@ -1,0 +1,21 @@
+"""Measuring a GPU, and reading measurement files.  Importing this package needs no GPU and no CuPy."""
+
+from measure.errors import (
+    BuildError,
+    DatasetKeyError,
+    MeasureError,
+    NoGPUError,
+    OutputError,
+    SchemaError,
+    VerificationError,
+)
+
+__all__ = [
+    "BuildError",
+    "DatasetKeyError",
+    "MeasureError",
+    "NoGPUError",
+    "OutputError",
+    "SchemaError",
+    "VerificationError",
+]

@@ -2,6 +2,9 @@
 
 A quantity is never a bare number: it carries its unit, its spread and where it comes from.  What was not measured is
 None or listed in `Measurements.absent` with the reason; nothing is filled in.
+
+Units used in the files: TFLOP/s and TB/s for rates and roofs, GB/s for links, B for sizes and traffic, FLOP for work, FLOP/B
+for intensity, s for times, ns and cycles in traces, MHz for clocks, the empty string for counts and ratios.
 """
 
 from __future__ import annotations
@@ -34,7 +37,8 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Device memory as the picture needs it: `kind` such as HBM3e or GDDR6X, `packages` = stacks or chips around the die."""
+    """Device memory as the picture needs it: `kind` such as HBM3e or GDDR6X, `packages` = stacks or chips around the die, on
+    its side of the board."""
 
     kind: str | None = None
     packages: int | None = None
@@ -177,6 +181,7 @@ class ReferenceLine:
     title: str
     rate: Quantity
     samples: tuple[float, ...] = ()
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +249,22 @@ class Traces:
 
 
 @dataclass(frozen=True, slots=True)
+class AllReduce:
+    """An all-reduce inside one server: `gpus` GPUs, each with links of `link_total` (both ways together), half of it each way.
+
+    `bus_bandwidth` by algorithm (`ring`, `nvls`) is algorithm bandwidth x 2(n - 1)/n: the rate on the wire for a ring, and only
+    a figure of comparison where the switch itself adds up (nccl-tests, doc/PERFORMANCE.md)."""
+
+    title: str
+    gpus: Quantity
+    link_total: Quantity | None = None
+    link_one_way: Quantity | None = None
+    bus_bandwidth: Mapping[str, Quantity] = field(default_factory=dict)
+    algorithm_bandwidth: Mapping[str, Quantity] = field(default_factory=dict)
+    reference: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Measurements:
     """One measurement file."""
 
@@ -253,5 +274,6 @@ class Measurements:
     roofs: Mapping[str, Roof] = field(default_factory=dict)
     ladders: Mapping[str, Ladder] = field(default_factory=dict)
     traces: Traces = field(default_factory=Traces)
+    all_reduce: AllReduce | None = None
     absent: Mapping[str, str] = field(default_factory=dict)
     provenance: str = ""

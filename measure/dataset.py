@@ -1,0 +1,309 @@
+"""What the film reads: one or several measurement files seen as one, each subject still owned by the file it came from.
+
+Files are overlaid by subject (`measure.keys.subject_of`): a later file's roofs, ladder, trace or all-reduce replaces an
+earlier file's whole, never figure by figure.  Every read is recorded, so that a picture can be cached under the values it was
+drawn from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from measure import derived, keys, roofline_model, schema
+from measure.errors import DatasetKeyError, SchemaError
+from measure.records import (
+    AllReduce,
+    Device,
+    DivergenceTrace,
+    IndexTrace,
+    Ladder,
+    LaunchTrace,
+    Measurements,
+    Quantity,
+    Roof,
+    Run,
+    Rung,
+)
+
+T = TypeVar("T")
+MEASUREMENTS = Path(__file__).resolve().parent / "measurements"
+DEFAULT_SPECS = ("hgx-h100-published", "nvidia-h200")
+MAIN_SUBJECTS = ("ladders.gemm_fp32", "roofs", "traces.launch")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One quantity as it was read: its key (the field that was picked, in full), the device it belongs to, its file's stem.
+
+    A derived reading has a key that starts with `derived.`; `Dataset.get` takes that key too.
+    """
+
+    key: str
+    quantity: Quantity
+    device: Device
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Owned(Generic[T]):
+    """A record with the device it was measured on, the run it comes from (None: not measured), its key and its file's stem."""
+
+    value: T
+    device: Device
+    run: Run | None
+    key: str
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    stem: str
+    path: str
+    content: Measurements
+
+    def subjects(self) -> Iterable[str]:
+        yield from (f"ladders.{name}" for name in self.content.ladders)
+        yield from (f"traces.{name}" for name in ("index", "launch", "divergence") if getattr(self.content.traces, name))
+        if self.content.roofs:
+            yield "roofs"
+        if self.content.all_reduce is not None:
+            yield "all_reduce"
+
+
+def known_names() -> tuple[str, ...]:
+    """Names of the measurement files that come with the project."""
+    return tuple(sorted(path.stem for path in MEASUREMENTS.glob("*.json")))
+
+
+def find_file(spec: str | Path) -> Path:
+    """The file that a name or a path means: a bare name is one of `known_names`; with a slash or `.json` it is a path.
+
+    Raises SchemaError, listing the known names, where there is none.
+    """
+    text = str(spec)
+    if isinstance(spec, Path) or "/" in text or "\\" in text or text.endswith(".json"):
+        path = Path(spec).expanduser().resolve()
+        if not path.is_file():
+            raise SchemaError(f"{spec}: no such measurement file")
+        return path
+    path = MEASUREMENTS / f"{text}.json"
+    if not path.is_file():
+        raise SchemaError(f"{text}: no measurement of that name; known are {', '.join(known_names())}, or give a file's path")
+    return path
+
+
+@lru_cache(maxsize=16)
+def _load(path: str, stamp: tuple[int, int]) -> Measurements:
+    del stamp  # part of the cache's key only: a file that was written anew is read anew
+    return schema.load(Path(path))
+
+
+class Dataset:
+    """The measurements a film is drawn from.  Open it with `Dataset.open`; it pickles as the paths of its files."""
+
+    def __init__(self, files: Sequence[_File]) -> None:
+        self._files = tuple(files)
+        self._owners = {subject: file for file in self._files for subject in file.subjects()}
+        self._main = next((self._owners[s] for s in MAIN_SUBJECTS if s in self._owners), self._files[-1])
+        self._reads: set[str] = set()
+
+    @classmethod
+    def open(cls, specs: Sequence[str | Path] = ()) -> Dataset:
+        """Load files, later ones over earlier ones; none given means the H200's over the published all-reduce figures.
+
+        Raises SchemaError for an unknown name or a bad file.
+        """
+        files = []
+        for spec in specs or DEFAULT_SPECS:
+            path = find_file(spec)
+            stat = path.stat()
+            files.append(_File(path.stem, str(path), _load(str(path), (stat.st_mtime_ns, stat.st_size))))
+        return cls(files)
+
+    def __reduce__(self) -> tuple[Callable[..., Dataset], tuple[tuple[str, ...]]]:
+        return Dataset.open, (self.specs,)
+
+    @property
+    def specs(self) -> tuple[str, ...]:
+        """Absolute paths of the files, in order: what another process opens to see the same."""
+        return tuple(file.path for file in self._files)
+
+    @property
+    def main(self) -> Measurements:
+        """The main file: the owner of the fp32 ladder; failing that of the roofs, then of the launch trace, else the last."""
+        self._reads.add("main")
+        return self._main.content
+
+    @property
+    def device(self) -> Device:
+        """The GPU of the main file: what the chip, the title and the HUD show."""
+        self._reads.add("device")
+        return self._main.content.device
+
+    @property
+    def run(self) -> Run | None:
+        """The run of the main file, None where its figures were published, not measured."""
+        self._reads.add("run")
+        return self._main.content.run
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Every key read so far, as it was asked for."""
+        return frozenset(self._reads)
+
+    def get(self, key: str) -> Reading | None:
+        """One quantity by its key, or None where it is not in the files.
+
+        `roofs.fp32` (the roof's best figure), `roofs.fp32.datasheet`, `ladders.gemm_fp32.rungs.coalesced.rate`,
+        `ladders.gemm_fp32.rungs.coalesced.traffic.load_path`, `ladders.gemm_fp32.lines.cublas.rate`,
+        `traces.launch.duration`, `traces.divergence.slowdown`, `all_reduce.bus_bandwidth.ring`, `device.memory.bandwidth`
+        and `run.clock` (both of the main file), and the derived `derived.intensity.LADDER.RUNG`,
+        `derived.achieved.LADDER.RUNG`, `derived.of_level.LADDER.RUNG`, `derived.ridge.MEMORY_ROOF.MATH_ROOF`.
+        Raises DatasetKeyError for a key that could not exist.
+        """
+        self._reads.add(key)
+        return self._read(key)
+
+    def roof(self, name: str) -> Owned[Roof] | None:
+        """A roof: `fp32`, `load_path`, `l1`, `l2`, `dram` (read) or `dram_copy`."""
+        return self._owned(f"roofs.{name}")
+
+    def ladder(self, name: str) -> Owned[Ladder] | None:
+        """A ladder, such as `gemm_fp32`."""
+        return self._owned(f"ladders.{name}")
+
+    def index_trace(self) -> Owned[IndexTrace] | None:
+        """What the index kernel wrote."""
+        return self._owned("traces.index")
+
+    def launch_trace(self) -> Owned[LaunchTrace] | None:
+        """Which SM ran each block, and when."""
+        return self._owned("traces.launch")
+
+    def divergence_trace(self) -> Owned[DivergenceTrace] | None:
+        """When each lane of a divergent warp ran."""
+        return self._owned("traces.divergence")
+
+    def trace(self, name: str) -> Owned[Any] | None:
+        """A trace by its name: `index`, `launch` or `divergence`; the three methods above say the type."""
+        return self._owned(f"traces.{name}")
+
+    def all_reduce(self) -> Owned[AllReduce] | None:
+        """The all-reduce figures of a server."""
+        return self._owned("all_reduce")
+
+    def intensity(self, ladder: str, rung: str) -> Reading | None:
+        """FLOP/B of a rung at its ladder's level; None where the ladder has no level or the rung no bytes there."""
+        return self.get(f"derived.intensity.{ladder}.{rung}")
+
+    def achieved(self, ladder: str, rung: str) -> Reading | None:
+        """A rung's rate over its own GPU's math roof (measured; where there is none, published or the datasheet's)."""
+        return self.get(f"derived.achieved.{ladder}.{rung}")
+
+    def of_level(self, ladder: str, rung: str) -> Reading | None:
+        """A rung's rate over the roof of its ladder's level at the rung's intensity."""
+        return self.get(f"derived.of_level.{ladder}.{rung}")
+
+    def ridge(self, memory_roof: str, math_roof: str = "fp32") -> Reading | None:
+        """Intensity in FLOP/B at which a memory roof meets a math roof."""
+        return self.get(f"derived.ridge.{memory_roof}.{math_roof}")
+
+    def bound_by(self, ladder: str, rung: str) -> roofline_model.Share | None:
+        """The roof that a rung runs within 30 % of, on its own GPU; None: no bound may be named."""
+        owned = self.ladder(ladder)
+        self._reads.add("roofs")
+        found = keys.step_into(owned.value, ("rungs", rung), rung) if owned else None
+        if owned is None or not isinstance(found, Rung):
+            return None
+        return roofline_model.bound_by(owned.value, found, self._roofs_of(ladder))
+
+    def why_absent(self, subject: str) -> str:
+        """Why a key or subject is missing: the reason that its file gives, or that no file has it."""
+        self._reads.add(f"absent.{subject}")
+        steps = subject.split(".")
+        for end in range(len(steps), 0, -1):
+            for file in (self._main, *reversed(self._files)):
+                reason = file.content.absent.get(".".join(steps[:end]))
+                if reason is not None:
+                    return reason
+        return f"not in {', '.join(file.stem for file in self._files)}"
+
+    def fingerprint(self, reads: Iterable[str]) -> str:
+        """SHA-256 over what these keys hold now, owners included: equal as long as a picture drawn from them would be."""
+        digest = hashlib.sha256()
+        for key in sorted(set(reads)):
+            digest.update(json.dumps([key, self._held(key)], sort_keys=True).encode())
+        return digest.hexdigest()
+
+    def _held(self, key: str) -> object:
+        """Whatever a recorded key holds, as plain values."""
+        head, _, rest = key.partition(".")
+        if head == "absent":
+            return self.why_absent(rest)
+        if head == "main":
+            return [self._main.stem, schema.unstructure(self._main.content)]
+        if head == "derived":
+            reading = self._read(key)
+            return None if reading is None else [reading.file, reading.device.name, schema.unstructure(reading.quantity)]
+        file = self._owner(key)
+        if file is None:
+            return None
+        steps = key.removesuffix(".best").split(".")
+        value = schema.unstructure(keys.step_into(file.content, steps, key))
+        return [file.stem, file.content.device.name, schema.unstructure(file.content.run), value]
+
+    def _owner(self, key: str) -> _File | None:
+        subject = keys.subject_of(key)
+        return self._main if subject in ("device", "run") else self._owners.get(subject)
+
+    def _owned(self, key: str) -> Owned[Any] | None:
+        self._reads.add(key)
+        file = self._owner(key)
+        value = keys.step_into(file.content, key.split("."), key) if file else None
+        if file is None or value is None:
+            return None
+        return Owned(value, file.content.device, file.content.run, key, file.stem)
+
+    def _read(self, key: str) -> Reading | None:
+        if key.startswith("derived."):
+            return self._derive(key)
+        file = self._owner(key)
+        found = keys.resolve((file or self._main).content, key)
+        if file is None or found is None:
+            return None
+        return Reading(found[0], found[1], file.content.device, file.stem)
+
+    def _derive(self, key: str) -> Reading | None:
+        match key.split(".")[1:]:
+            case ["ridge", memory_roof, math_roof]:
+                file = self._owners.get("roofs")
+                quantity = derived.ridge(memory_roof, math_roof, file.content.roofs) if file else None
+            case ["intensity" | "achieved" | "of_level" as what, name, rung_name]:
+                file = self._owners.get(f"ladders.{name}")
+                ladder = file.content.ladders[name] if file else None
+                rung = keys.step_into(ladder, ("rungs", rung_name), key)
+                quantity = None
+                if ladder is not None and isinstance(rung, Rung):
+                    roofs = self._roofs_of(name)
+                    quantity = {
+                        "intensity": lambda: derived.intensity(name, ladder, rung),
+                        "achieved": lambda: derived.achieved(name, ladder, rung, roofs),
+                        "of_level": lambda: derived.of_level(name, ladder, rung, roofs),
+                    }[what]()
+            case _:
+                raise DatasetKeyError(
+                    f"key {key!r}: derived keys are intensity, achieved or of_level with LADDER.RUNG, and ridge with two roofs"
+                )
+        return Reading(key, quantity, file.content.device, file.stem) if file and quantity else None
+
+    def _roofs_of(self, ladder: str) -> Mapping[str, Roof]:
+        """The roofs of the GPU that ran a ladder; the dataset's only where its own file has none."""
+        own = self._owners.get(f"ladders.{ladder}")
+        owner = own if own and own.content.roofs else self._owners.get("roofs")
+        return owner.content.roofs if owner else {}
