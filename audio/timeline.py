@@ -135,7 +135,7 @@ class Timeline:
         return None
 
     def line_at(self, seconds: float, lead: float = 0.4, hold: float = 0.8) -> Line | None:
-        """The lyric line to show: from `lead` seconds before its first word to `hold` after its last, or the next line's lead."""
+        """The lyric line to show: from `lead` seconds before its first word to `hold` after its last, or the next's lead."""
         shown = None
         for line in self.lines:
             if line.start - lead <= seconds < line.end + hold:
