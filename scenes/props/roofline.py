@@ -1,0 +1,277 @@
+"""The roofline as architecture: a slope for a memory level, a beam for math, a tower for every rung at its true place.
+
+Heights and places are logarithmic, as on every roofline chart: one unit of `Chart.x` or `Chart.z` is the same ratio everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from measure.dataset import Dataset
+from measure.records import Rung
+from measure.roofline_model import LEVEL_ROOF
+from scenes.stage.palette import COMPUTE, MEMORY, PLATE, STEEL, TEXT, mix
+from scenes.stage.world import Boxes, Ribbons, World
+
+HALF_WIDTH, HALF_DEPTH, HEIGHT = 9.0, 2.6, 7.4  # the hall, in world units
+FLOOR = 0.16  # top of the board
+TOWER = 0.52
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Scales of the hall, from the measurements: FLOP/B to x, TFLOP/s to z.
+
+    `placed` is False where no intensity of the rungs is known: then towers stand in a row of their own, in order, and only
+    their height means something.
+    """
+
+    bandwidth: float
+    peak: float
+    level: str
+    placed: bool
+    low_x: float
+    high_x: float
+    low_z: float
+    high_z: float
+
+    @classmethod
+    def of(cls, data: Dataset) -> Chart | None:
+        """The chart of the fp32 ladder; None where no math roof or no memory roof is known."""
+        owned, math_roof = data.ladder("gemm_fp32"), data.roof("fp32")
+        rungs = owned.value.rungs if owned else ()
+        marks = [reading.quantity.value for rung in rungs if (reading := data.intensity("gemm_fp32", rung.name)) is not None]
+        level = LEVEL_ROOF[owned.value.level] if owned and owned.value.level and marks else "dram"
+        memory_roof = data.roof(level)
+        peak = math_roof.value.best if math_roof else None
+        bandwidth = memory_roof.value.best if memory_roof else None
+        if peak is None or bandwidth is None:
+            return None
+        rates = [rung.rate.value for rung in rungs if rung.rate is not None]
+        ridge = peak.value / bandwidth.value
+        low_x = min(marks) / 2.1 if marks else min([peak.value / 100, *rates]) / 1.9 / bandwidth.value
+        lines = [line.rate.value for line in owned.value.lines] if owned else []
+        high_z = max([peak.value, *rates, *lines]) * 1.05
+        return cls(bandwidth.value, peak.value, level, bool(marks), low_x, ridge * 4.2, low_x * bandwidth.value, high_z)
+
+    @property
+    def ridge(self) -> float:
+        """FLOP/B at which the slope meets the beam."""
+        return self.peak / self.bandwidth
+
+    def x(self, flop_per_byte: float) -> float:
+        share = math.log(flop_per_byte / self.low_x) / math.log(self.high_x / self.low_x)
+        return -HALF_WIDTH + 2 * HALF_WIDTH * share
+
+    def z(self, rate: float) -> float:
+        share = math.log(max(rate, self.low_z) / self.low_z) / math.log(self.high_z / self.low_z)
+        return FLOOR + HEIGHT * share
+
+    def limit(self, flop_per_byte: float) -> float:
+        """The roof above an intensity, in TFLOP/s."""
+        return min(self.peak, flop_per_byte * self.bandwidth)
+
+
+@dataclass(slots=True)
+class Hall:
+    """The board, the slope and the beam.  `slope` and `beam` go from 0 (nothing) to 1 (built)."""
+
+    chart: Chart
+    slope: Callable[[float], float] = lambda beat: 1.0
+    beam: Callable[[float], float] = lambda beat: 1.0
+
+    def draw(self, world: World, beat: float) -> None:
+        self._board(world)
+        self._slope(world, self.slope(beat))
+        self._beam(world, self.beam(beat))
+
+    def _board(self, world: World) -> None:
+        origin = [(-HALF_WIDTH - 1.4, -4.4, 0.0)]
+        size = [(2 * HALF_WIDTH + 2.8, 8.2, FLOOR)]
+        colour = [PLATE]
+        edge = [0.9]
+        # Small parts along the front edge give the floor its scale.
+        for k in range(24):
+            x = -HALF_WIDTH - 0.9 + k * 0.84
+            tall = 0.10 + 0.06 * (k * 7 % 4)
+            origin.append((x, -4.15, FLOOR))
+            size.append((0.46 if k % 3 else 0.62, 0.30, tall))
+            colour.append(mix(STEEL, PLATE, 0.45))
+            edge.append(0.6)
+        world.add(Boxes.of(origin, size, colour, 0.0, edge))
+        ticks = decades(self.chart.low_x, self.chart.high_x)
+        a = [(self.chart.x(v), -3.3, FLOOR + 0.004) for v in ticks]
+        b = [(self.chart.x(v), HALF_DEPTH, FLOOR + 0.004) for v in ticks]
+        world.add(Ribbons.of(a, b, 0.03, mix(STEEL, TEXT, 0.35), 0.55))
+
+    def _slope(self, world: World, built: float) -> None:
+        if built <= 0.0:
+            return
+        chart = self.chart
+        foot = np.array([chart.x(chart.low_x), chart.z(chart.low_z)])
+        top = np.array([chart.x(chart.ridge), chart.z(chart.peak)])
+        steps = 30
+        a, b, width, glow, alpha = [], [], [], [], []
+        for y in np.linspace(-HALF_DEPTH, HALF_DEPTH, 9):
+            outer = abs(y) > HALF_DEPTH - 0.01
+            for k in range(steps):
+                if k / steps >= built:
+                    break
+                s, e = k / steps, min((k + 1) / steps, built)
+                p, q = foot + (top - foot) * s, foot + (top - foot) * e
+                a.append((p[0], y, p[1]))
+                b.append((q[0], y, q[1]))
+                width.append(0.13 if outer else 0.030)
+                glow.append(0.85 if outer else 0.16)
+                alpha.append(1.0 if outer else 0.42)
+        for s in np.linspace(0.0, 1.0, 19):
+            if s <= built:
+                p = foot + (top - foot) * s
+                for k in range(6):
+                    y0 = -HALF_DEPTH + 2 * HALF_DEPTH * k / 6
+                    a.append((p[0], y0, p[1]))
+                    b.append((p[0], y0 + 2 * HALF_DEPTH / 6, p[1]))
+                    width.append(0.030)
+                    glow.append(0.14)
+                    alpha.append(0.40)
+        world.add(Ribbons.of(a, b, width, MEMORY, alpha, glow))
+        self._posts(world, built)
+
+    def _posts(self, world: World, built: float) -> None:
+        """Steel columns carry the slope, so that it stands on the ground."""
+        chart = self.chart
+        x0, x1 = chart.x(chart.low_x), chart.x(chart.ridge)
+        z0, z1 = chart.z(chart.low_z), chart.z(chart.peak)
+        origin, size = [], []
+        for s in (0.34, 0.67, 1.0):
+            if s > built:
+                continue
+            height = (z1 - z0) * s + z0 - FLOOR - 0.12
+            for y in (-HALF_DEPTH, HALF_DEPTH):
+                origin.append((x0 + (x1 - x0) * s - 0.05, y - 0.05, FLOOR))
+                size.append((0.10, 0.10, height))
+        if origin:
+            world.add(Boxes.of(origin, size, mix(STEEL, TEXT, 0.10), 0.0, 0.9))
+
+    def _beam(self, world: World, built: float) -> None:
+        if built <= 0.0:
+            return
+        chart = self.chart
+        x0, z = chart.x(chart.ridge), chart.z(chart.peak)
+        x1 = x0 + (HALF_WIDTH + 0.6 - x0) * built
+        origin, size, glow = [], [], []
+        for y in (-HALF_DEPTH, HALF_DEPTH):
+            origin.append((x0, y - 0.08, z - 0.08))
+            size.append((x1 - x0, 0.16, 0.16))
+            glow.append(0.75)
+        count = int((x1 - x0) / 0.8)
+        for k in range(count + 1):
+            origin.append((x0 + 0.1 + 0.8 * k, -HALF_DEPTH + 0.09, z - 0.05))
+            size.append((0.07, 2 * HALF_DEPTH - 0.18, 0.08))
+            glow.append(0.30)
+        world.add(Boxes.of(origin, size, COMPUTE, glow, 0.8))
+        if built > 0.98:
+            posts = [(x1 - 0.10, y - 0.05, FLOOR) for y in (-HALF_DEPTH, HALF_DEPTH)]
+            world.add(Boxes.of(posts, (0.10, 0.10, z - FLOOR - 0.1), mix(STEEL, TEXT, 0.10), 0.0, 0.9))
+
+
+@dataclass(slots=True)
+class Tower:
+    """A rung as a tower of floors.  `rise` goes from 0 to 1; the share of the peak sets how much of it is lit in amber."""
+
+    x: float
+    y: float
+    top: float
+    share: float
+    rise: Callable[[float], float]
+    hollow: bool = False
+
+    def summit(self, beat: float) -> float:
+        """Height of its top at a beat."""
+        return FLOOR + (self.top - FLOOR) * max(0.0, self.rise(beat))
+
+    def draw(self, world: World, beat: float) -> None:
+        height = self.summit(beat) - FLOOR
+        if height < 0.02:
+            return
+        full = max(1, round((self.top - FLOOR) / 0.40))
+        pitch = (self.top - FLOOR) / full
+        origin, size, colour, glow = [], [], [], []
+        for k in range(full):
+            low = k * pitch
+            if low >= height - 1e-6:
+                break
+            tall = min(pitch, height - low)
+            up = (k + 1) / full
+            heat = (0.12 + 0.88 * up**1.6) * self.share**0.45
+            origin.append((self.x - TOWER / 2, self.y - TOWER / 2, FLOOR + low + 0.02))
+            size.append((TOWER, TOWER, max(0.02, tall - 0.045)))
+            colour.append(mix(mix(STEEL, TEXT, 0.06), COMPUTE, heat))
+            glow.append(0.55 * heat**2.2)
+        alpha = 0.28 if self.hollow else 1.0
+        world.add(Boxes.of(origin, size, colour, 0.0 if self.hollow else np.array(glow), 0.9, True, alpha))
+
+
+@dataclass(slots=True)
+class Headroom:
+    """A dashed line from a tower's top to the roof above it: what is left to gain."""
+
+    tower: Tower
+    roof: float
+    shown: Callable[[float], float]
+
+    def draw(self, world: World, beat: float) -> None:
+        shown = self.shown(beat)
+        low = self.tower.summit(beat) + 0.62
+        if shown <= 0.01 or self.roof - low < 0.3:
+            return
+        count = max(2, int((self.roof - low) / 0.22))
+        z = np.linspace(low, self.roof, count + 1)[:-1]
+        a = np.column_stack([np.full(count, self.tower.x), np.full(count, self.tower.y), z])
+        b = a + (0.0, 0.0, (self.roof - low) / count * 0.55)
+        world.add(Ribbons.of(a, b, 0.045, TEXT, 0.75 * shown, 0.05))
+
+
+@dataclass(slots=True)
+class Line:
+    """A vendor library's rate as a steel line across the hall: never a tower of ours."""
+
+    z: float
+    shown: Callable[[float], float]
+
+    def draw(self, world: World, beat: float) -> None:
+        shown = self.shown(beat)
+        if shown <= 0.01:
+            return
+        xs = np.arange(-HALF_WIDTH, HALF_WIDTH, 0.5)
+        xs = xs[xs < -HALF_WIDTH + 2 * HALF_WIDTH * shown]
+        a = np.column_stack([xs, np.full(len(xs), HALF_DEPTH), np.full(len(xs), self.z)])
+        world.add(Ribbons.of(a, a + (0.3, 0.0, 0.0), 0.07, TEXT, 0.9, 0.1))
+
+
+def decades(low: float, high: float) -> list[float]:
+    """Powers of ten inside a range."""
+    return [10.0**k for k in range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)]
+
+
+def towers(data: Dataset, chart: Chart, rises: dict[str, Callable[[float], float]]) -> dict[str, Tower]:
+    """A tower for each rung in `rises` whose rate is known, at its intensity; else in order on a row in front of the hall."""
+    owned = data.ladder("gemm_fp32")
+    rungs: tuple[Rung, ...] = owned.value.rungs if owned else ()
+    built: dict[str, Tower] = {}
+    for k, rung in enumerate(rungs):
+        if rung.name not in rises or rung.rate is None:
+            continue
+        mark = data.intensity("gemm_fp32", rung.name)
+        if mark is not None:
+            x, y = chart.x(mark.quantity.value), (-0.75 if k % 2 else 0.75)
+        else:
+            x, y = -6.0 + 12.0 * k / max(1, len(rungs) - 1), -3.2
+        failed = rung.verification is not None and not rung.verification.passed
+        share = min(1.0, rung.rate.value / chart.peak)
+        built[rung.name] = Tower(x, y, chart.z(rung.rate.value), share, rises[rung.name], failed)
+    return built

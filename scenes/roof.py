@@ -1,0 +1,324 @@
+"""The roofline, four times: it is built, then climbed rung by rung.  One class; n = 1 to 4 differ in rungs, camera and close."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from measure.records import Rung
+from scenes.props.cube import Cube, hop
+from scenes.props.roofline import FLOOR, TOWER, Chart, Hall, Headroom, Line, Tower, decades, towers
+from scenes.stage.camera import Camera
+from scenes.stage.claims import Figure, figure
+from scenes.stage.keys import Path, Track, arrive, overshoot, ramp
+from scenes.stage.overlay import Number, Text
+from scenes.stage.palette import COMPUTE, MEMORY, QUIET
+from scenes.stage.passage import Passage, Scenery
+from scenes.stage.type import FACT, LABEL, NUMBER, SMALL
+from scenes.stage.world import Fog, Ground, Light, World
+
+RIDE = 0.03  # the cube hovers this far above a tower, so that both keep their edges
+LEVEL_NAMES = {"load_path": "SM load path", "l2": "L2", "dram": "DRAM", "l1": "L1"}
+Key = tuple[float, Sequence[float]]
+
+
+class Roof(Passage):
+    """Roof 1: speed is capped by memory or by math; the first rung lands almost on the floor."""
+
+    name: ClassVar[str] = "roof-1"
+    title: ClassVar[str] = "THE ROOFLINE"
+    chapter: ClassVar[str] = "CUDA for Deep Learning, Ch. 6"
+    rungs: ClassVar[tuple[str, ...]] = ("uncoalesced",)
+    landings: ClassVar[tuple[int, ...]] = (5,)
+    builds: ClassVar[bool] = True
+    # beat, then target x y z, distance, azimuth, elevation
+    path: ClassVar[tuple[Key, ...]] = (
+        (0, (-6.2, 0.0, 1.6, 12.0, -58, 5)),
+        (4, (-3.0, 0.0, 3.0, 15.5, -44, 7)),
+        (8, (0.4, 0.0, 3.9, 19.0, -30, 9)),
+        (12, (0.8, 0.0, 3.5, 19.8, -22, 11)),
+        (16, (-5.2, 0.0, 1.9, 10.5, -26, 9)),
+        (22, (-4.0, 0.0, 2.4, 11.5, -40, 6)),
+        (28, (0.2, 0.0, 3.5, 19.0, -34, 10)),
+        (31, (-4.5, 0.0, 1.6, 9.0, -30, 8)),
+        (32, (-6.6, 0.0, 0.9, 4.6, -28, 7)),
+    )
+
+    def construct(self) -> None:
+        # A hall over the board: its slope, its beam and the place of every tower come from the measurements.
+        self.chart = Chart.of(self.data)
+        self.prop(Scenery(light_the_hall))
+        self.camera_at = self.fly()
+        self.dim.set(0.8, 0).to(0.0, 0.5, 0.5, arrive).to(0.85, self.clock.beats, 0.5)
+        self.hud_shown.set(0.0, 0).to(1.0, self.at(2), 0.5)
+        if self.chart is None:
+            self.text(Text(f"roofs not measured on {self.data.device.name}", FACT, 96, 300))
+            self.finish()
+            return
+        self.slope, self.beam = Track(0.0 if self.builds else 1.0), Track(0.0 if self.builds else 1.0)
+        self.prop(Hall(self.chart, self.slope, self.beam))
+        self.name_the_axes(self.chart)
+
+        # Earlier rungs stand already; the new ones rise on their downbeats and carry the cube up.
+        earlier, new = self.rungs_before(), self.rungs
+        self.land = {rung: self.at(bar) for rung, bar in zip(new, self.landings, strict=False)}
+        rises: dict[str, Callable[[float], float]] = dict.fromkeys(earlier, lambda beat: 1.0)
+        rises |= {rung: Track(0.0).to(1.0, moment, 1.5, overshoot) for rung, moment in self.land.items()}
+        self.towers = towers(self.data, self.chart, rises)
+        self.prop(*self.towers.values(), Cube(self.ride(earlier), size=0.46))
+
+        if self.builds:
+            self.raise_the_roof(self.chart)
+        for rung, moment in self.land.items():
+            self.present(rung, moment)
+        self.close()
+        self.finish()
+
+    # ---- paragraphs of the screenplay -----------------------------------------------------------------------------------
+
+    def raise_the_roof(self, chart: Chart) -> None:
+        # Memory first: the slope runs up from the floor.
+        self.slope.to(1.0, self.at(2), 3.5, arrive)
+        low, high = chart.x(chart.low_x), chart.x(chart.ridge)
+        memory = self.data.get(f"roofs.{chart.level}")
+        if memory is not None:
+            self.label("memory", figure(memory, 1), self.at(2), self.at(4), (low + (high - low) * 0.42, -2.6, 4.9), MEMORY)
+        # Then math: a beam that nothing passes.
+        self.beam.to(1.0, self.at(3), 2.0, arrive)
+        math = self.data.get("roofs.fp32")
+        if math is not None:
+            self.label("math", figure(math, 1), self.at(3), self.at(5), (high + 2.2, 0.0, chart.z(chart.peak) + 0.75), COMPUTE)
+        # Where they meet.
+        ridge = self.data.ridge(chart.level)
+        if ridge is not None:
+            self.label("ridge", figure(ridge, 2), self.at(4), self.at(5), (high, -2.7, 1.9), QUIET)
+
+    def label(
+        self, name: str, shown: Figure, start: float, end: float, at: Sequence[float], colour: tuple[float, float, float]
+    ) -> None:
+        opacity = window(start, end)
+        self.text(
+            Text(f"{name} · {shown.source}", SMALL, 0, -52, "centre", opacity, at),
+            Number(shown, FACT.coloured(colour), 0, 0, "centre", opacity, at),
+        )
+
+    def present(self, name: str, moment: float) -> None:
+        """The rung's name and rate on the left while it is the newest; how much roof is left above it."""
+        rung = self.rung(name)
+        following = [m for m in self.land.values() if m > moment]
+        shown = window(moment - 0.25, min(following) - 0.25 if following else self.closing())
+        if rung is None or rung.rate is None:
+            reason = self.data.why_absent(f"ladders.gemm_fp32.rungs.{name}")
+            self.text(Text(f"{name}: not measured ({reason})", LABEL, 96, 268, "left", shown))
+            return
+        rate = self.data.get(f"ladders.gemm_fp32.rungs.{name}.rate")
+        assert rate is not None and self.chart is not None
+        tower = self.towers[name]
+        self.text(
+            Text(rung.title, FACT, 96, 268, "left", shown),
+            Number(figure(rate, 2 if rate.quantity.value < 1 else 1), NUMBER.coloured(COMPUTE), 96, 356, "left", shown),
+            Text(f"{rate.quantity.source} · {self.problem()}", SMALL, 96, 410, "left", shown),
+            Text(self.verdict(name), SMALL, 96, 460, "left", shown),
+        )
+        mark = self.data.intensity("gemm_fp32", name)
+        if mark is not None:
+            roof = self.chart.z(self.chart.limit(mark.quantity.value))
+            self.prop(Headroom(tower, roof, window(moment + 1.0, self.closing())))
+
+    def verdict(self, name: str) -> str:
+        """What may be said of a rung: which roof it is near, where it is near any; hollow where it failed its check."""
+        rung = self.rung(name)
+        if rung is not None and rung.verification is not None and not rung.verification.passed:
+            return "failed verification"
+        share = self.data.bound_by("gemm_fp32", name)
+        if share is not None:
+            roof = "math" if share.roof == "fp32" else LEVEL_NAMES.get(share.roof, share.roof)
+            return f"bound by the {roof}" + (" roof" if roof == "math" else "")
+        if self.chart is not None and not self.chart.placed:
+            return "intensity not published: height only"
+        return "no single roof binds it"
+
+    def close(self) -> None:
+        """Roofs 1 to 3 end by diving to where the song goes on; roof 4 has more to show."""
+
+    def closing(self) -> float:
+        """The moment at which the facts leave."""
+        return self.clock.beats - 1.0
+
+    # ---- data -----------------------------------------------------------------------------------------------------------
+
+    def rung(self, name: str) -> Rung | None:
+        owned = self.data.ladder("gemm_fp32")
+        return next((r for r in owned.value.rungs if r.name == name), None) if owned else None
+
+    def problem(self) -> str:
+        owned = self.data.ladder("gemm_fp32")
+        return f"{owned.value.dtype.split(' in')[0]} GEMM {owned.value.problem.split(' x ')[0]}³" if owned else ""
+
+    def achieved(self) -> Callable[[float], Figure | None]:
+        before = self.best_of(self.rungs_before())
+        steps = [(self.at(bar), rung) for rung, bar in zip(self.rungs, self.landings, strict=False)]
+
+        def shown(beat: float) -> Figure | None:
+            landed = tuple(rung for moment, rung in steps if beat >= moment)
+            return self.best_of(self.rungs_before() + landed) if landed else before
+
+        return shown
+
+    # ---- motion ---------------------------------------------------------------------------------------------------------
+
+    def fly(self) -> Callable[[float], Camera]:
+        path = Path(self.path)
+
+        def camera(beat: float) -> Camera:
+            x, y, z, distance, azimuth, elevation = path(beat)
+            return Camera.orbit((x, y, z), distance, azimuth, elevation, 42.0)
+
+        return camera
+
+    def ride(self, earlier: tuple[str, ...]) -> Callable[[float], tuple[float, float, float]]:
+        """The cube stands on the last tower and hops to the next, landing on its downbeat; before all, on the board."""
+        assert self.chart is not None
+        perch = [self.towers[name] for name in earlier if name in self.towers][-1:]
+        stops: list[tuple[float, Tower]] = [(-1.0, tower) for tower in perch]
+        stops += [(moment, self.towers[rung]) for rung, moment in self.land.items() if rung in self.towers]
+        seat = (self.chart.x(self.chart.low_x) - 0.2, -1.6, FLOOR)
+
+        def where(beat: float) -> tuple[float, float, float]:
+            here: tuple[float, float, float] = seat
+            for moment, tower in stops:
+                top = (tower.x, tower.y, tower.summit(beat) + RIDE)
+                if beat >= moment:
+                    here = top
+                elif beat > moment - 1.5:
+                    goal = (tower.x, tower.y, tower.top + RIDE)
+                    return hop(here, goal, moment, 1.5, 0.9)(beat)
+                else:
+                    break
+            return here
+
+        return where
+
+    def name_the_axes(self, chart: Chart) -> None:
+        """Decades of the floor's axis: intensity at the level that binds."""
+        for value in decades(chart.low_x, chart.high_x):
+            place = (chart.x(value), -3.55, FLOOR)
+            self.text(Text(f"{value:g}", SMALL, 0, 34, "centre", self.axis_shown(), place, "axis"))
+        level = LEVEL_NAMES.get(chart.level, chart.level)
+        corner = (chart.x(chart.high_x) - 1.6, -3.55, FLOOR)
+        self.text(Text(f"FLOP/B, {level}", SMALL, 0, 34, "centre", self.axis_shown(), corner, "axis"))
+
+    def axis_shown(self) -> Callable[[float], float]:
+        return window(self.at(2), self.closing())
+
+
+class Roof2(Roof):
+    """Roof 2: neighbours read together, then tiles in shared memory climb."""
+
+    name = "roof-2"
+    title = "SHARED TILES"
+    chapter = "CUDA for Deep Learning, Ch. 6"
+    rungs = ("coalesced", "shared", "tile_1d")
+    landings = (2, 4, 6)
+    builds = False
+    path = (
+        (0, (-4.8, 0.0, 2.0, 9.5, -20, 9)),
+        (4, (-0.4, 0.0, 2.9, 12.5, -36, 7)),
+        (12, (0.4, 0.0, 3.2, 12.0, -24, 10)),
+        (20, (1.6, 0.0, 3.7, 12.0, -42, 7)),
+        (26, (0.6, 0.0, 3.6, 17.5, -32, 11)),
+        (31, (1.8, 0.0, 4.0, 11.0, -24, 9)),
+        (32, (2.4, 0.0, 4.4, 7.0, -22, 7)),
+    )
+
+
+class Roof3(Roof):
+    """Roof 3: each thread keeps a square of sums in registers."""
+
+    name = "roof-3"
+    title = "REGISTERS FEED THE MATH"
+    chapter = "CUDA for Deep Learning, Ch. 6"
+    rungs = ("tile_2d",)
+    landings = (3,)
+    builds = False
+    path = (
+        (0, (1.6, 0.0, 3.4, 8.0, 24, 5)),
+        (8, (3.4, 0.0, 4.3, 11.0, -6, 8)),
+        (18, (3.2, 0.0, 4.6, 12.5, -40, 4)),
+        (26, (1.4, 0.0, 3.8, 17.0, -30, 12)),
+        (31, (3.2, 0.0, 4.6, 10.0, -20, 9)),
+        (32, (3.8, 0.0, 5.2, 6.0, -18, 6)),
+    )
+
+
+class Roof4(Roof):
+    """Roof 4: wide loads reach for the ridge; the vendor's line beside it; then the whole climb, and what it was drawn from."""
+
+    name = "roof-4"
+    title = "WIDE LOADS"
+    chapter = "CUDA for Deep Learning, Ch. 6"
+    rungs = ("vectorised",)
+    landings = (3,)
+    builds = False
+    path = (
+        (0, (2.8, 0.0, 4.4, 9.0, 20, 4)),
+        (8, (4.2, 0.0, 5.0, 10.5, -14, 7)),
+        (16, (3.4, 0.0, 4.6, 12.5, -42, 4)),
+        (24, (0.6, 0.0, 3.6, 18.5, -30, 11)),
+        (32, (0.0, 0.0, 3.4, 20.0, -18, 13)),
+        (40, (0.0, 0.0, 3.2, 22.5, -26, 14)),
+        (48, (0.0, 0.0, 3.0, 26.0, -38, 16)),
+    )
+
+    def close(self) -> None:
+        # The vendor's library as a line on the back wall, never a rung.
+        assert self.chart is not None
+        line = self.data.get("ladders.gemm_fp32.lines.cublas.rate")
+        owned = self.data.ladder("gemm_fp32")
+        if line is not None and owned is not None:
+            z = self.chart.z(line.quantity.value)
+            self.prop(Line(z, Track(0.0).to(1.0, self.at(6), 2.0, arrive)))
+            shown, place = window(self.at(6), self.closing()), (-5.2, 2.6, z)
+            title = next(item.title for item in owned.value.lines if item.name == "cublas")
+            self.text(
+                Number(figure(line, 1), FACT, 0, -24, "centre", shown, place),
+                Text(f"{title} · {line.quantity.source}", SMALL, 0, -80, "centre", shown, place),
+            )
+        # Credits: what the film was drawn from.
+        self.hud_shown.to(0.0, self.at(9, 1), 1.0)
+        for k, text in enumerate(self.credits()):
+            shown = window(self.at(9, 1.5) + 0.5 * k, self.clock.beats + 9)
+            self.text(Text(text, FACT if k == 0 else LABEL, 96, 150 + 58 * k, "left", shown))
+
+    def closing(self) -> float:
+        return self.at(9)
+
+    def credits(self) -> tuple[str, ...]:
+        """GPU, versions, date, and what was measured and what was not, in lines."""
+        run, device = self.data.run, self.data.device
+        lines = [device.name]
+        if run is None:
+            lines.append("every figure published or from the datasheet")
+        else:
+            lines.append(f"measured {run.date[:10]}, driver {run.driver or 'unknown'}")
+            lines.append(f"CuPy {run.cupy or '?'}, NVRTC {run.nvrtc or '?'}")
+            lines.append("each kernel checked against float64 before and after timing")
+        absent = [name for name in ("index", "launch", "divergence") if self.data.trace(name) is None]
+        if absent:
+            lines.append(f"not measured: {', '.join(absent)} traces")
+        lines.append(f"music: {self.timeline.title}")
+        return tuple(lines)
+
+
+def window(start: float, end: float, fade: float = 0.5) -> Callable[[float], float]:
+    """Opacity of something that is there from one moment to another."""
+    return lambda beat: ramp(beat, start - fade / 2, fade) * (1.0 - ramp(beat, end - fade / 2, fade))
+
+
+def light_the_hall(world: World, beat: float) -> None:
+    world.light = Light(focus=(1.0, 0.0), radius=13.0, ambient=0.40)
+    world.fog = Fog(start=22.0, end=62.0)
+    world.ground = Ground(spacing=1.5)
+
+
+__all__ = ["TOWER", "Roof", "Roof2", "Roof3", "Roof4"]
