@@ -1,0 +1,77 @@
+"""The HUD and the lyric line on real pixels: which lamp is lit, which words are bright, what leaves with the HUD."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from audio.timeline import Line, Timeline, Word
+from scenes.stage.claims import ClaimLog
+from scenes.stage.clock import Clock
+from scenes.stage.hud import LAMP_RADIUS, Hud, Lamps, lamp_places
+from scenes.stage.lyric import UNSUNG, Lyric
+from scenes.stage.overlay import Canvas
+from scenes.stage.palette import GROUND, Colour
+
+FPS = 30
+WORDS = (Word("every", 1.0, 1.3), Word("thread", 1.3, 1.9), Word("begins", 2.0, 2.6))
+BEATS = tuple(0.5 * k for k in range(17))
+TRACK = Timeline("test", 8.0, BEATS, (0, 4, 8, 12, 16), lines=(Line(WORDS),))
+
+
+def canvas(frame: int, height: int = 540) -> Canvas:
+    pixels = np.full((height, height * 16 // 9), 0xFF000000, np.uint32)
+    clock = Clock(TRACK, 1, 4, FPS)
+    return Canvas(pixels, frame, clock.at_frame(frame), lambda points: np.asarray(points, float), ClaimLog("test"))
+
+
+def brightness(pixels: NDArray[np.uint32], x: float, y: float) -> float:
+    p = int(pixels[int(y), int(x)])
+    return sum(p >> shift & 255 for shift in (0, 8, 16)) / 3
+
+
+@pytest.mark.parametrize("beat", range(8))
+def test_exactly_the_lamp_of_the_beat_is_lit(beat: int) -> None:
+    page = canvas(round(BEATS[beat] * FPS))
+    Lamps(Clock(TRACK, 1, 4, FPS)).draw(page)
+    lit = [brightness(page.pixels, x * page.scale, y * page.scale) > 150 for x, y in lamp_places(4)]
+    assert lit == [k == beat % 4 for k in range(4)]
+
+
+def test_lamps_are_inside_of_the_safe_area_and_apart() -> None:
+    places = lamp_places(4)
+    assert all(x + LAMP_RADIUS <= 1920 * 0.95 + 1 and y + LAMP_RADIUS <= 1080 * 0.95 for x, y in places)
+    assert all(b[0] - a[0] > 2 * LAMP_RADIUS for a, b in zip(places, places[1:], strict=False))
+
+
+def test_words_light_up_as_they_are_sung() -> None:
+    page = canvas(round(1.6 * FPS))
+    Lyric(TRACK, 1 / FPS).draw(page)
+    assert [p.text for p in page.placed if p.kind == "lyric-lit"] == ["every", "thread"]
+    assert [p.text for p in page.placed if p.kind == "lyric"] == ["begins"]
+
+
+def test_the_line_is_gone_after_its_hold() -> None:
+    page = canvas(round(3.6 * FPS))
+    Lyric(TRACK, 1 / FPS).draw(page)
+    assert page.placed == []
+
+
+def luminance(colour: Colour) -> float:
+    """WCAG 2.2 relative luminance."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_unsung_words_keep_a_contrast_of_4_5_to_1() -> None:
+    assert (luminance(UNSUNG) + 0.05) / (luminance(GROUND) + 0.05) >= 4.5
+
+
+def test_the_hud_shows_a_dash_before_the_first_rung_and_can_leave() -> None:
+    page = canvas(0, 1080)
+    Hud("TITLE", "Ch. 2", "GPU", lambda beat: None, "of the peak").draw(page)
+    assert "–" in [p.text for p in page.placed]
+    empty = canvas(0, 1080)
+    Hud("TITLE", "Ch. 2", "GPU", lambda beat: None, "of the peak", opacity=0.0).draw(empty)
+    assert empty.placed == [] and (empty.pixels == 0xFF000000).all()
