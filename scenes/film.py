@@ -16,7 +16,7 @@ class UnknownSceneError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A passage of the film: its name, where its class is, the bars of the track that it fills, the rungs known by its end."""
+    """A passage of the film: its name, where its class is, the bars of the track that it fills, the GEMM rungs it adds."""
 
     name: str
     module: str
@@ -24,6 +24,7 @@ class Row:
     first_bar: int
     bars: int
     idea: str
+    rungs: tuple[str, ...] = ()
 
     def load(self) -> type[Passage]:
         """Import the scene class."""
@@ -35,11 +36,11 @@ FILM: tuple[Row, ...] = (
     Row("title", "scenes.title", "Title", 1, 4, "one cube wakes"),
     Row("indexing", "scenes.indexing", "Indexing", 5, 8, "every thread computes its own number"),
     Row("launch", "scenes.launch", "Launch", 13, 4, "launching is easy; how fast did it run?"),
-    Row("roof-1", "scenes.roof", "Roof", 17, 8, "speed is capped by memory or by math"),
+    Row("roof-1", "scenes.roof", "Roof", 17, 8, "speed is capped by memory or by math", ("uncoalesced",)),
     Row("divergence", "scenes.divergence", "Divergence", 25, 8, "one if, and half the warp waits"),
-    Row("roof-2", "scenes.roof", "Roof2", 33, 8, "a tile in shared memory climbs"),
-    Row("roof-3", "scenes.roof", "Roof3", 41, 8, "registers feed the math"),
-    Row("roof-4", "scenes.roof", "Roof4", 49, 12, "vectorised and beyond"),
+    Row("roof-2", "scenes.roof", "Roof2", 33, 8, "a tile in shared memory climbs", ("coalesced", "shared", "tile_1d")),
+    Row("roof-3", "scenes.roof", "Roof3", 41, 8, "registers feed the math", ("tile_2d",)),
+    Row("roof-4", "scenes.roof", "Roof4", 49, 12, "vectorised and beyond", ("vectorised",)),
 )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from measure.records import Rung
+from scenes import film
 from scenes.props.cube import Cube, hop
 from scenes.props.roofline import FLOOR, TOWER, Chart, Hall, Headroom, Line, Tower, decades, towers
 from scenes.stage.camera import Camera
@@ -28,7 +29,6 @@ class Roof(Passage):
     name: ClassVar[str] = "roof-1"
     title: ClassVar[str] = "THE ROOFLINE"
     chapter: ClassVar[str] = "CUDA for Deep Learning, Ch. 6"
-    rungs: ClassVar[tuple[str, ...]] = ("uncoalesced",)
     landings: ClassVar[tuple[int, ...]] = (5,)
     builds: ClassVar[bool] = True
     # beat, then target x y z, distance, azimuth, elevation
@@ -147,6 +147,11 @@ class Roof(Passage):
 
     # ---- data -----------------------------------------------------------------------------------------------------------
 
+    @property
+    def rungs(self) -> tuple[str, ...]:
+        """The rungs that this roof adds."""
+        return film.row(self.name).rungs
+
     def rung(self, name: str) -> Rung | None:
         owned = self.data.ladder("gemm_fp32")
         return next((r for r in owned.value.rungs if r.name == name), None) if owned else None
@@ -218,7 +223,6 @@ class Roof2(Roof):
     name = "roof-2"
     title = "SHARED TILES"
     chapter = "CUDA for Deep Learning, Ch. 6"
-    rungs = ("coalesced", "shared", "tile_1d")
     landings = (2, 4, 6)
     builds = False
     path = (
@@ -238,7 +242,6 @@ class Roof3(Roof):
     name = "roof-3"
     title = "REGISTERS FEED THE MATH"
     chapter = "CUDA for Deep Learning, Ch. 6"
-    rungs = ("tile_2d",)
     landings = (3,)
     builds = False
     path = (
@@ -257,7 +260,6 @@ class Roof4(Roof):
     name = "roof-4"
     title = "WIDE LOADS"
     chapter = "CUDA for Deep Learning, Ch. 6"
-    rungs = ("vectorised",)
     landings = (3,)
     builds = False
     path = (

@@ -183,7 +183,7 @@ class Passage(Scene):
         for row in film.FILM:
             if row.first_bar >= self.context.first_bar:
                 break
-            seen.extend(getattr(row.load(), "rungs", ()))
+            seen.extend(row.rungs)
         return tuple(seen)
 
     def best_of(self, rungs: tuple[str, ...]) -> Figure | None:
