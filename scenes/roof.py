@@ -33,15 +33,15 @@ class Roof(Passage):
     builds: ClassVar[bool] = True
     # beat, then target x y z, distance, azimuth, elevation
     path: ClassVar[tuple[Key, ...]] = (
-        (0, (-6.2, 0.0, 1.6, 12.0, -58, 5)),
-        (4, (-3.0, 0.0, 3.0, 15.5, -44, 7)),
-        (8, (0.4, 0.0, 3.9, 19.0, -30, 9)),
-        (12, (0.8, 0.0, 3.5, 19.8, -22, 11)),
-        (16, (-5.2, 0.0, 1.9, 10.5, -26, 9)),
-        (22, (-4.0, 0.0, 2.4, 11.5, -40, 6)),
-        (28, (0.2, 0.0, 3.5, 19.0, -34, 10)),
-        (31, (-4.5, 0.0, 1.6, 9.0, -30, 8)),
-        (32, (-6.6, 0.0, 0.9, 4.6, -28, 7)),
+        (0, (-6.4, 0.0, 0.9, 11.0, -50, 5)),
+        (4, (-2.2, 0.0, 2.6, 18.5, -40, 6)),
+        (8, (0.4, 0.0, 2.9, 22.5, -30, 7)),
+        (12, (0.8, 0.0, 2.8, 23.5, -22, 9)),
+        (16, (-4.6, 0.0, 1.2, 13.0, -28, 7)),
+        (22, (-3.6, 0.0, 1.6, 14.0, -40, 5)),
+        (28, (0.2, 0.0, 2.7, 22.5, -32, 8)),
+        (31, (-5.0, 0.0, 1.2, 10.0, -30, 7)),
+        (32, (-6.9, 0.0, 0.8, 5.2, -28, 7)),
     )
 
     def construct(self) -> None:
@@ -82,12 +82,12 @@ class Roof(Passage):
         low, high = chart.x(chart.low_x), chart.x(chart.ridge)
         memory = self.data.get(f"roofs.{chart.level}")
         if memory is not None:
-            self.label("memory", figure(memory, 1), self.at(2), self.at(4), (low + (high - low) * 0.42, -2.6, 4.9), MEMORY)
+            self.label("memory", figure(memory, 1), self.at(2), self.at(4), (low + (high - low) * 0.36, 2.6, chart.z(chart.bandwidth * chart.low_x * (chart.ridge / chart.low_x) ** 0.36) + 1.5), MEMORY)
         # Then math: a beam that nothing passes.
         self.beam.to(1.0, self.at(3), 2.0, arrive)
         math = self.data.get("roofs.fp32")
         if math is not None:
-            self.label("math", figure(math, 1), self.at(3), self.at(5), (high + 2.2, 0.0, chart.z(chart.peak) + 0.75), COMPUTE)
+            self.label("math", figure(math, 1), self.at(3), self.at(5), (high + 2.0, -2.6, chart.z(chart.peak) - 1.15), COMPUTE)
         # Where they meet.
         ridge = self.data.ridge(chart.level)
         if ridge is not None:
@@ -106,7 +106,7 @@ class Roof(Passage):
         """The rung's name and rate on the left while it is the newest; how much roof is left above it."""
         rung = self.rung(name)
         following = [m for m in self.land.values() if m > moment]
-        shown = window(moment - 0.25, min(following) - 0.25 if following else self.closing())
+        shown = window(moment - 0.25, min(following) - 0.25 if following else self.facts_end())
         if rung is None or rung.rate is None:
             reason = self.data.why_absent(f"ladders.gemm_fp32.rungs.{name}")
             self.text(Text(f"{name}: not measured ({reason})", LABEL, 96, 268, "left", shown))
@@ -142,8 +142,12 @@ class Roof(Passage):
         """Roofs 1 to 3 end by diving to where the song goes on; roof 4 has more to show."""
 
     def closing(self) -> float:
-        """The moment at which the facts leave."""
+        """The moment at which everything lettered in the world leaves."""
         return self.clock.beats - 1.0
+
+    def facts_end(self) -> float:
+        """The moment at which the last rung's facts leave."""
+        return self.closing()
 
     # ---- data -----------------------------------------------------------------------------------------------------------
 
@@ -187,7 +191,7 @@ class Roof(Passage):
         perch = [self.towers[name] for name in earlier if name in self.towers][-1:]
         stops: list[tuple[float, Tower]] = [(-1.0, tower) for tower in perch]
         stops += [(moment, self.towers[rung]) for rung, moment in self.land.items() if rung in self.towers]
-        seat = (self.chart.x(self.chart.low_x) - 0.2, -1.6, FLOOR)
+        seat = (self.chart.x(self.chart.low_x) - 0.75, 0.6, FLOOR)
 
         def where(beat: float) -> tuple[float, float, float]:
             here: tuple[float, float, float] = seat
@@ -208,10 +212,10 @@ class Roof(Passage):
         """Decades of the floor's axis: intensity at the level that binds."""
         for value in decades(chart.low_x, chart.high_x):
             place = (chart.x(value), -3.55, FLOOR)
-            self.text(Text(f"{value:g}", SMALL, 0, 34, "centre", self.axis_shown(), place, "axis"))
+            self.text(Text(f"{value:g}", SMALL, 0, 34, "centre", self.axis_shown(), place, "axis", True))
         level = LEVEL_NAMES.get(chart.level, chart.level)
         corner = (chart.x(chart.high_x) - 1.6, -3.55, FLOOR)
-        self.text(Text(f"FLOP/B, {level}", SMALL, 0, 34, "centre", self.axis_shown(), corner, "axis"))
+        self.text(Text(f"FLOP/B, {level}", SMALL, 0, 34, "centre", self.axis_shown(), corner, "axis", True))
 
     def axis_shown(self) -> Callable[[float], float]:
         return window(self.at(2), self.closing())
@@ -226,13 +230,13 @@ class Roof2(Roof):
     landings = (2, 4, 6)
     builds = False
     path = (
-        (0, (-4.8, 0.0, 2.0, 9.5, -20, 9)),
-        (4, (-0.4, 0.0, 2.9, 12.5, -36, 7)),
-        (12, (0.4, 0.0, 3.2, 12.0, -24, 10)),
-        (20, (1.6, 0.0, 3.7, 12.0, -42, 7)),
-        (26, (0.6, 0.0, 3.6, 17.5, -32, 11)),
-        (31, (1.8, 0.0, 4.0, 11.0, -24, 9)),
-        (32, (2.4, 0.0, 4.4, 7.0, -22, 7)),
+        (0, (-5.2, 0.0, 2.2, 9.5, -20, 9)),
+        (4, (0.2, 0.0, 4.0, 14.5, -34, 6)),
+        (12, (0.6, 0.0, 4.2, 14.0, -22, 8)),
+        (20, (2.0, 0.0, 4.8, 14.5, -40, 5)),
+        (26, (0.8, 0.0, 3.4, 20.5, -30, 9)),
+        (31, (2.0, 0.0, 4.6, 12.5, -24, 7)),
+        (32, (2.6, 0.0, 4.8, 8.0, -22, 6)),
     )
 
 
@@ -245,12 +249,12 @@ class Roof3(Roof):
     landings = (3,)
     builds = False
     path = (
-        (0, (1.6, 0.0, 3.4, 8.0, 24, 5)),
-        (8, (3.4, 0.0, 4.3, 11.0, -6, 8)),
-        (18, (3.2, 0.0, 4.6, 12.5, -40, 4)),
-        (26, (1.4, 0.0, 3.8, 17.0, -30, 12)),
-        (31, (3.2, 0.0, 4.6, 10.0, -20, 9)),
-        (32, (3.8, 0.0, 5.2, 6.0, -18, 6)),
+        (0, (1.8, 0.0, 4.4, 9.5, 22, 4)),
+        (8, (3.2, 0.0, 5.2, 13.5, -8, 6)),
+        (18, (2.6, 0.0, 5.2, 14.5, -38, 3)),
+        (26, (0.8, 0.0, 3.4, 20.5, -28, 10)),
+        (31, (3.2, 0.0, 5.2, 11.5, -20, 7)),
+        (32, (3.8, 0.0, 5.6, 7.0, -18, 5)),
     )
 
 
@@ -263,13 +267,13 @@ class Roof4(Roof):
     landings = (3,)
     builds = False
     path = (
-        (0, (2.8, 0.0, 4.4, 9.0, 20, 4)),
-        (8, (4.2, 0.0, 5.0, 10.5, -14, 7)),
-        (16, (3.4, 0.0, 4.6, 12.5, -42, 4)),
-        (24, (0.6, 0.0, 3.6, 18.5, -30, 11)),
-        (32, (0.0, 0.0, 3.4, 20.0, -18, 13)),
-        (40, (0.0, 0.0, 3.2, 22.5, -26, 14)),
-        (48, (0.0, 0.0, 3.0, 26.0, -38, 16)),
+        (0, (3.0, 0.0, 5.0, 9.5, 20, 3)),
+        (8, (3.8, 0.0, 5.6, 13.0, -14, 5)),
+        (16, (2.8, 0.0, 5.0, 15.0, -40, 3)),
+        (24, (0.8, 0.0, 3.2, 21.5, -30, 9)),
+        (32, (0.6, 0.0, 3.0, 23.0, -18, 11)),
+        (40, (-4.6, 0.0, 4.6, 24.0, -26, 9)),
+        (48, (-5.4, 0.0, 4.8, 27.0, -36, 10)),
     )
 
     def close(self) -> None:
@@ -280,11 +284,12 @@ class Roof4(Roof):
         if line is not None and owned is not None:
             z = self.chart.z(line.quantity.value)
             self.prop(Line(z, Track(0.0).to(1.0, self.at(6), 2.0, arrive)))
-            shown, place = window(self.at(6), self.closing()), (-5.2, 2.6, z)
+            shown = window(self.at(6), self.closing())
             title = next(item.title for item in owned.value.lines if item.name == "cublas")
             self.text(
-                Number(figure(line, 1), FACT, 0, -24, "centre", shown, place),
-                Text(f"{title} · {line.quantity.source}", SMALL, 0, -80, "centre", shown, place),
+                Text(title, FACT, 96, 268, "left", shown),
+                Number(figure(line, 1), NUMBER, 96, 356, "left", shown),
+                Text(f"{line.quantity.source} · the dashed line", SMALL, 96, 410, "left", shown),
             )
         # Credits: what the film was drawn from.
         self.hud_shown.to(0.0, self.at(9, 1), 1.0)
@@ -294,6 +299,9 @@ class Roof4(Roof):
 
     def closing(self) -> float:
         return self.at(9)
+
+    def facts_end(self) -> float:
+        return self.at(6) - 0.5 if self.data.get("ladders.gemm_fp32.lines.cublas.rate") is not None else self.closing()
 
     def credits(self) -> tuple[str, ...]:
         """GPU, versions, date, and what was measured and what was not, in lines."""

@@ -10,15 +10,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scenes.stage.claims import ClaimLog, Figure
-from scenes.stage.type import DESIGN_HEIGHT, Align, Style, blit_smooth, darken, fill_disc, sprite
+from scenes.stage.type import DESIGN_HEIGHT, Align, Style, blit_smooth, darken, fill_disc, measure_text, sprite
 
 Value = float | Callable[[float], float]
 Point = Sequence[float] | Callable[[float], Sequence[float]]
 VISIBLE = 0.05  # below this opacity a text counts as absent: no claim, no box
+# Where the HUD, the lyric line and the lamps stand, in design pixels: labels of the world fade out before they get there.
+KEPT_CLEAR = ((0, 0, 1060, 172), (1180, 0, 1920, 232), (180, 868, 1740, 962), (0, 978, 1920, 1080))
+CLEARANCE = 26.0
 
 
 def value_at(value: Value, beat: float) -> float:
     return value(beat) if callable(value) else value
+
+
+def clearance(left: float, top: float, right: float, bottom: float) -> float:
+    """1 for a box well clear of HUD, lyric, lamps and the frame's border, 0 for one that touches them, smooth between."""
+    gap = min(left - 40, top - 40, 1880 - right, 1040 - bottom)
+    for x0, y0, x1, y1 in KEPT_CLEAR:
+        gap = min(gap, max(x0 - right, left - x1, y0 - bottom, top - y1))
+    u = min(max(gap / CLEARANCE, 0.0), 1.0)
+    return u * u * (3 - 2 * u)
 
 
 class Project(Protocol):
@@ -100,7 +112,10 @@ class Item(Protocol):
 
 @dataclass(slots=True)
 class Text:
-    """A line of text at a place of the frame (design pixels, baseline) or pinned to a point of the world plus an offset."""
+    """A line of text at a place of the frame (design pixels, baseline) or pinned to a point of the world plus an offset.
+
+    With `yields` it fades out where it would come near the HUD, the lyric line, the lamps or the frame's border.
+    """
 
     text: str | Callable[[float], str]
     style: Style
@@ -110,6 +125,7 @@ class Text:
     opacity: Value = 1.0
     at: Point | None = None
     kind: str = "text"
+    yields: bool = False
 
     def place(self, canvas: Canvas) -> tuple[float, float, bool]:
         x, y = value_at(self.x, canvas.beat), value_at(self.y, canvas.beat)
@@ -122,7 +138,15 @@ class Text:
         x, y, ahead = self.place(canvas)
         if ahead:
             text = self.text(canvas.beat) if callable(self.text) else self.text
-            canvas.write(text, self.style, x, y, self.align, value_at(self.opacity, canvas.beat), self.kind)
+            opacity = value_at(self.opacity, canvas.beat)
+            if self.yields and text and opacity > 0.004:
+                opacity *= self._clear(canvas, text, x, y)
+            canvas.write(text, self.style, x, y, self.align, opacity, self.kind)
+
+    def _clear(self, canvas: Canvas, text: str, x: float, y: float) -> float:
+        width, cap = (v / canvas.scale for v in measure_text(text, self.style, canvas.scale))
+        left = x - {"left": 0.0, "centre": width / 2, "right": width}[self.align]
+        return clearance(left, y - cap, left + width, y)
 
 
 @dataclass(slots=True)

@@ -204,9 +204,7 @@ class Passage(Scene):
         if roof is None:
             return "no peak known"
         field_name = roof.value.best_field
-        return {"measured": "of the measured fp32 FMA roof", "datasheet": "of the datasheet's fp32 peak"}.get(
-            str(field_name), f"of the {field_name} fp32 peak"
-        )
+        return {"measured": "peak measured", "datasheet": "peak: datasheet"}.get(str(field_name), f"peak {field_name}")
 
     # ---- frames -------------------------------------------------------------------------------------------------------
 
