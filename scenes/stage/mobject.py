@@ -40,8 +40,8 @@ class BatchMobject(manim.VMobject):
 class StageCamera(manim.Camera):
     """Manim's Cairo camera with batch drawing; the frame's background is copied only where it can be seen."""
 
+    stage_first = False  # set by a scene whose first mobject covers the whole frame
     _pending: PixelArray | None = None
-    _capturing = False
 
     def set_frame_to_background(self, background: PixelArray) -> None:
         # the renderer always captures mobjects next: wait until it is known whether the first of them covers the whole frame
@@ -55,7 +55,7 @@ class StageCamera(manim.Camera):
 
     def capture_mobjects(self, mobjects: Iterable[manim.Mobject], **kwargs: Any) -> None:
         shown = list(mobjects)
-        self._flush(covered=bool(shown) and _covers(shown))
+        self._flush(covered=bool(shown) and (self.stage_first or _covers(shown)))
         super().capture_mobjects(shown, **kwargs)
 
     def get_image(self, pixel_array: Any = None) -> Any:

@@ -5,8 +5,8 @@ World axes: x right, y away from an observer at azimuth 0, z up; units are free.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -143,6 +143,9 @@ class Sprites:
         )
 
 
+Batch = TypeVar("Batch", Boxes, Ribbons, Sprites)
+
+
 @dataclass(frozen=True, slots=True)
 class Light:
     """A pool of light from above; `face` holds the share of it that the faces -y, +x, +y, -x, +z, -z receive."""
@@ -217,14 +220,14 @@ class World:
         if not joined.floor.any():
             return joined
         first = np.argsort(~joined.floor, kind="stable")
-        return replace(joined, **{k: getattr(joined, k)[first] for k in Ribbons.__dataclass_fields__})
+        return replace(joined, **{part.name: getattr(joined, part.name)[first] for part in fields(Ribbons)})
 
     def all_sprites(self) -> Sprites:
         """All sprites as one batch."""
         return _joined(Sprites, self.sprites) if self.sprites else Sprites.of([], 0.0, (0, 0, 0))
 
 
-def _joined(kind: type[Any], batches: list[Any]) -> Any:
+def _joined(kind: type[Batch], batches: list[Batch]) -> Batch:
     if len(batches) == 1:
         return batches[0]
-    return kind(*(np.concatenate([getattr(b, name) for b in batches]) for name in kind.__dataclass_fields__))
+    return kind(*(np.concatenate([getattr(b, part.name) for b in batches]) for part in fields(kind)))
