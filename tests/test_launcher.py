@@ -119,9 +119,9 @@ def machine(tmp_path: Path, root: Path) -> Machine:
     for folder in ("bin", "state", "a checkout"):
         (tmp_path / folder).mkdir()
     for tool in [*REAL_TOOLS, "cp", "cut", "touch"]:
-        path = shutil.which(tool)
-        assert path, tool
-        (tmp_path / "bin" / tool).symlink_to(path)
+        found = shutil.which(tool)
+        assert found, tool
+        (tmp_path / "bin" / tool).symlink_to(found)
     new.program("python3", PYTHON)
     new.program("apt-get", APT)
     new.program("pkg-config", '#!/bin/sh\n[ -f "$STATE/cairo" ]\n')
