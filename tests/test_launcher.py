@@ -301,11 +301,19 @@ def test_no_network_is_one_line_and_leaves_what_was_there(machine: Machine) -> N
     assert len(machine.calls("python -m venv")) == 1
 
 
-def test_changed_package_is_refused(machine: Machine) -> None:
-    machine.set("pip-says", "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.\n")
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.", "not the one pinned"),
+        ("WARNING: Retrying after 'SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate'", "PIP_CERT"),
+        ("ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device", "No space left on device"),
+    ],
+)
+def test_failure_of_pip_is_told_in_one_line(machine: Machine, said: str, told: str) -> None:
+    machine.set("pip-says", f"{said}\n")
     code, _, errors = machine.run("show")
-    assert code == 1
-    assert "not the one pinned" in errors
+    assert (code, errors.count("\n")) == (1, 2)  # what is begun, and how it ended
+    assert told in errors
 
 
 def test_lock_of_a_dead_launcher_is_taken_over(machine: Machine) -> None:
