@@ -65,7 +65,7 @@ class Roof(Passage):
         rises: dict[str, Callable[[float], float]] = dict.fromkeys(earlier, lambda beat: 1.0)
         rises |= {rung: Track(0.0).to(1.0, moment, 1.5, overshoot) for rung, moment in self.land.items()}
         self.towers = towers(self.data, self.chart, rises)
-        self.prop(*self.towers.values(), Cube(self.ride(earlier), size=0.46))
+        self.prop(*self.towers.values(), Cube(self.ride(earlier), size=0.52, emission=0.8))
 
         if self.builds:
             self.raise_the_roof(self.chart)
@@ -213,9 +213,9 @@ class Roof(Passage):
         for value in decades(chart.low_x, chart.high_x):
             place = (chart.x(value), -3.55, FLOOR)
             self.text(Text(f"{value:g}", SMALL, 0, 34, "centre", self.axis_shown(), place, "axis", True))
-        level = LEVEL_NAMES.get(chart.level, chart.level)
-        corner = (chart.x(chart.high_x) - 1.6, -3.55, FLOOR)
-        self.text(Text(f"FLOP/B, {level}", SMALL, 0, 34, "centre", self.axis_shown(), corner, "axis", True))
+        corner = (chart.x(chart.high_x) - 0.9, -3.55, FLOOR)
+        for line, text in enumerate(("FLOP/B", LEVEL_NAMES.get(chart.level, chart.level))):
+            self.text(Text(text, SMALL, 0, 34 + 44 * line, "left", self.axis_shown(), corner, "axis", True))
 
     def axis_shown(self) -> Callable[[float], float]:
         return window(self.at(2), self.closing())

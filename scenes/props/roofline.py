@@ -19,7 +19,8 @@ from scenes.stage.world import Boxes, Ribbons, World
 
 HALF_WIDTH, HALF_DEPTH, HEIGHT = 9.0, 2.6, 7.4  # the hall, in world units
 FLOOR = 0.16  # top of the board
-TOWER = 0.52
+TOWER = 0.56
+EMBER = (0.36, 0.20, 0.03)  # compute amber, barely lit
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +127,8 @@ class Hall:
                 a.append((p[0], y, p[1]))
                 b.append((q[0], y, q[1]))
                 width.append(0.13 if outer else 0.030)
-                glow.append(0.85 if outer else 0.16)
-                alpha.append(1.0 if outer else 0.42)
+                glow.append(0.85 if outer else 0.10)
+                alpha.append(1.0 if outer else 0.32)
         for s in np.linspace(0.0, 1.0, 19):
             if s <= built:
                 p = foot + (top - foot) * s
@@ -136,8 +137,8 @@ class Hall:
                     a.append((p[0], y0, p[1]))
                     b.append((p[0], y0 + 2 * HALF_DEPTH / 6, p[1]))
                     width.append(0.030)
-                    glow.append(0.14)
-                    alpha.append(0.40)
+                    glow.append(0.08)
+                    alpha.append(0.30)
         world.add(Ribbons.of(a, b, width, MEMORY, alpha, glow))
         self._posts(world, built)
 
@@ -165,14 +166,14 @@ class Hall:
         x1 = x0 + (HALF_WIDTH + 0.6 - x0) * built
         origin, size, glow = [], [], []
         for y in (-HALF_DEPTH, HALF_DEPTH):
-            origin.append((x0, y - 0.08, z - 0.08))
-            size.append((x1 - x0, 0.16, 0.16))
-            glow.append(0.75)
+            origin.append((x0, y - 0.12, z - 0.12))
+            size.append((x1 - x0, 0.24, 0.24))
+            glow.append(0.85)
         count = int((x1 - x0) / 0.8)
         for k in range(count + 1):
-            origin.append((x0 + 0.1 + 0.8 * k, -HALF_DEPTH + 0.09, z - 0.05))
-            size.append((0.07, 2 * HALF_DEPTH - 0.18, 0.08))
-            glow.append(0.30)
+            origin.append((x0 + 0.1 + 0.8 * k, -HALF_DEPTH + 0.13, z - 0.05))
+            size.append((0.09, 2 * HALF_DEPTH - 0.26, 0.10))
+            glow.append(0.45)
         world.add(Boxes.of(origin, size, COMPUTE, glow, 0.8))
         if built > 0.98:
             posts = [(x1 - 0.10, y - 0.05, FLOOR) for y in (-HALF_DEPTH, HALF_DEPTH)]
@@ -207,11 +208,12 @@ class Tower:
                 break
             tall = min(pitch, height - low)
             up = (k + 1) / full
-            heat = (0.12 + 0.88 * up**1.6) * self.share**0.45
+            heat = (0.10 + 0.90 * up**1.4) * self.share**0.40
             origin.append((self.x - TOWER / 2, self.y - TOWER / 2, FLOOR + low + 0.02))
             size.append((TOWER, TOWER, max(0.02, tall - 0.045)))
-            colour.append(mix(mix(STEEL, TEXT, 0.06), COMPUTE, heat))
-            glow.append(0.55 * heat**2.2)
+            # Dark amber, not amber mixed with grey: a half-lit floor must not turn olive.
+            colour.append(mix(mix(STEEL, EMBER, min(1.0, 2.2 * heat)), COMPUTE, heat))
+            glow.append(0.75 * heat**1.8)
         alpha = 0.28 if self.hollow else 1.0
         world.add(Boxes.of(origin, size, colour, 0.0 if self.hollow else np.array(glow), 0.9, True, alpha))
 
@@ -238,7 +240,7 @@ class Headroom:
 
 @dataclass(slots=True)
 class Line:
-    """A vendor library's rate as a steel line across the hall: never a tower of ours."""
+    """A vendor library's rate as a dashed line on the back wall, from the right: never a tower of ours."""
 
     z: float
     shown: Callable[[float], float]
@@ -247,8 +249,8 @@ class Line:
         shown = self.shown(beat)
         if shown <= 0.01:
             return
-        xs = np.arange(-HALF_WIDTH, HALF_WIDTH, 0.5)
-        xs = xs[xs < -HALF_WIDTH + 2 * HALF_WIDTH * shown]
+        xs = np.arange(HALF_WIDTH, 0.5, -0.5)
+        xs = xs[xs > HALF_WIDTH - (HALF_WIDTH - 0.5) * shown]
         a = np.column_stack([xs, np.full(len(xs), HALF_DEPTH), np.full(len(xs), self.z)])
         world.add(Ribbons.of(a, a + (0.3, 0.0, 0.0), 0.07, TEXT, 0.9, 0.1))
 
