@@ -1,0 +1,145 @@
+"""The roofline hall: places of towers and roofs against arithmetic, and what it says of files with less in them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from manim import tempconfig
+
+from audio import tracks
+from measure import schema
+from measure.dataset import Dataset
+from measure.records import Ladder, Measurements, Verification
+from scenes import film
+from scenes.props.roofline import FLOOR, HALF_WIDTH, HEIGHT, Chart, decades, towers
+from scenes.stage.passage import Context, Passage, Window
+
+H200 = "nvidia-h200"
+
+
+def dataset(tmp_path: Path, content: Measurements) -> Dataset:
+    path = tmp_path / "changed.json"
+    schema.save(content, path)
+    return Dataset.open([path])
+
+
+def ladder(content: Measurements, changed: Ladder) -> Measurements:
+    return replace(content, ladders={**content.ladders, "gemm_fp32": changed})
+
+
+def passage(name: str, data: Dataset, size: tuple[int, int] = (480, 270)) -> Passage:
+    row = film.row(name)
+    with tempconfig({"pixel_width": size[0], "pixel_height": size[1], "frame_rate": 30}):
+        scene = row.load()(Context(data, tracks.default().timeline, row.first_bar, row.bars), Window(0, 0))
+        scene.setup()
+        scene.construct()
+    return scene
+
+
+def paint(scene: Passage, beat: float, size: tuple[int, int] = (480, 270)) -> np.ndarray:
+    pixels = np.zeros((size[1], size[0], 4), np.uint8)
+    scene.paint(scene.clock.frame(beat), pixels.view(np.uint32)[..., 0])
+    return pixels
+
+
+def test_both_scales_are_logarithmic_and_the_roof_is_the_minimum_of_both() -> None:
+    chart = Chart.of(Dataset.open([H200]))
+    assert chart is not None
+    step = chart.x(1.0) - chart.x(0.1)
+    assert chart.x(10.0) - chart.x(1.0) == pytest.approx(step)
+    assert chart.x(chart.low_x) == -HALF_WIDTH and chart.x(chart.high_x) == HALF_WIDTH
+    assert chart.z(chart.low_z) == FLOOR and chart.z(chart.high_z) == pytest.approx(FLOOR + HEIGHT)
+    assert chart.limit(chart.ridge / 2) == pytest.approx(chart.peak / 2)
+    assert chart.limit(chart.ridge * 2) == chart.peak
+
+
+def test_a_tower_stands_at_its_intensity_and_is_as_high_as_its_rate() -> None:
+    data = Dataset.open([H200])
+    chart = Chart.of(data)
+    assert chart is not None and chart.placed
+    owned = data.ladder("gemm_fp32")
+    assert owned is not None and owned.value.work is not None and owned.value.level is not None
+    built = towers(data, chart, {rung.name: lambda beat: 1.0 for rung in owned.value.rungs})
+    for rung in owned.value.rungs:
+        traffic = rung.traffic[owned.value.level].best
+        assert traffic is not None and rung.rate is not None
+        share = math.log(owned.value.work.value / traffic.value / chart.low_x) / math.log(chart.high_x / chart.low_x)
+        assert built[rung.name].x == pytest.approx(-HALF_WIDTH + 2 * HALF_WIDTH * share)
+        height = math.log(rung.rate.value / chart.low_z) / math.log(chart.high_z / chart.low_z)
+        assert built[rung.name].summit(0.0) == pytest.approx(FLOOR + HEIGHT * height)
+
+
+def test_published_rates_without_bytes_get_no_place_on_the_intensity_axis() -> None:
+    data = Dataset.open(["rtx-3090-published"])
+    chart = Chart.of(data)
+    assert chart is not None and not chart.placed
+    assert (chart.peak, chart.bandwidth) == (35.6, 0.936)
+    built = towers(data, chart, {name: lambda beat: 1.0 for name in ("uncoalesced", "tile_1d", "tile_2d", "vectorised")})
+    assert {tower.y for tower in built.values()} == {-3.2}, "in a row of their own, in front of the hall"
+    xs = [built[name].x for name in ("tile_1d", "tile_2d", "vectorised")]
+    assert xs[1] - xs[0] == pytest.approx(xs[2] - xs[1]), "evenly spaced: order, not intensity"
+
+
+def test_a_rung_that_failed_verification_is_hollow_and_said_to_have_failed(tmp_path: Path) -> None:
+    content = schema.load(Path(Dataset.open([H200]).specs[0]))
+    owned = content.ladders["gemm_fp32"]
+    failed = replace(owned.rungs[0], verification=Verification(False, 0.5, 0.5, 1e-6, "float64"))
+    data = dataset(tmp_path, ladder(content, replace(owned, rungs=(failed, *owned.rungs[1:]))))
+    scene = passage("roof-1", data)
+    assert scene.towers["uncoalesced"].hollow  # type: ignore[attr-defined]
+    paint(scene, scene.at(6, 2))
+    assert "failed verification" in [placed.text for placed in scene.placed]
+
+
+def test_a_rate_above_the_peak_is_drawn_above_the_beam(tmp_path: Path) -> None:
+    content = schema.load(Path(Dataset.open([H200]).specs[0]))
+    owned = content.ladders["gemm_fp32"]
+    last = owned.rungs[-1]
+    assert last.rate is not None
+    peak = content.roofs["fp32"].best
+    assert peak is not None
+    fast = replace(last, rate=replace(last.rate, value=peak.value * 1.04, low=None, high=None))
+    data = dataset(tmp_path, ladder(content, replace(owned, rungs=(*owned.rungs[:-1], fast))))
+    chart = Chart.of(data)
+    assert chart is not None
+    assert towers(data, chart, {last.name: lambda beat: 1.0})[last.name].top > chart.z(chart.peak)
+
+
+def test_without_roofs_the_scene_says_so(tmp_path: Path) -> None:
+    content = schema.load(Path(Dataset.open([H200]).specs[0]))
+    scene = passage("roof-1", dataset(tmp_path, replace(content, roofs={}, ladders={})))
+    paint(scene, 6.0)
+    assert any(placed.text == f"roofs not measured on {content.device.name}" for placed in scene.placed)
+
+
+def test_the_ratio_steps_when_the_cube_lands() -> None:
+    scene = passage("roof-2", Dataset.open([H200]))
+    ratio = scene.achieved()
+    values = []
+    for bar in (2, 4, 6):
+        before, after = ratio(scene.at(bar) - 0.01), ratio(scene.at(bar))
+        assert before is not None and after is not None
+        values += [float(before.numeral), float(after.numeral)]
+    assert values == sorted(values) and values[1] > values[0] and values[5] > values[4]
+
+
+@pytest.mark.parametrize("name", ["roof-1", "roof-2", "roof-3", "roof-4"])
+@pytest.mark.parametrize("spec", [H200, "rtx-3090-published"])
+def test_no_text_stands_on_another_or_outside_of_the_safe_area(name: str, spec: str) -> None:
+    scene = passage(name, Dataset.open([spec]))
+    for beat in np.arange(0.5, scene.clock.beats, 2.0):
+        paint(scene, float(beat))
+        boxes = [p for p in scene.placed if p.opacity > 0.5 and p.kind not in ("lyric", "lyric-lit")]
+        for k, a in enumerate(boxes):
+            assert a.left > 480 * 0.02 and a.right < 480 * 0.98 and a.top > 270 * 0.02 and a.bottom < 270 * 0.98, (beat, a)
+            for b in boxes[k + 1 :]:
+                apart = a.right <= b.left or b.right <= a.left or a.bottom <= b.top or b.bottom <= a.top
+                assert apart, f"{name} at beat {beat}: {a.text!r} on {b.text!r}"
+
+
+def test_decades() -> None:
+    assert decades(0.0072, 8.4) == pytest.approx([0.01, 0.1, 1.0])
