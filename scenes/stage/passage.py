@@ -81,7 +81,8 @@ class Roll(Animation):
 
     def __init__(self, picture: Picture, first: int, count: int, fps: float) -> None:
         # Manim plays len(arange(0, run_time, 1/fps)) frames; half a frame less is exactly `count` whatever the rounding.
-        super().__init__(picture, run_time=(count - 0.5) / fps, rate_func=lambda u: u, suspend_mobject_updating=False)
+        # One frame is one whole step: Manim warns of anything shorter.
+        super().__init__(picture, run_time=max(count - 0.5, 1.0) / fps, rate_func=lambda u: u, suspend_mobject_updating=False)
         self._picture, self._first, self._count, self._fps = picture, first, count, fps
 
     def interpolate(self, alpha: float) -> None:

@@ -1,0 +1,233 @@
+"""The command line.  A verb imports what it needs when it runs, so that help is instant and measuring needs no Manim."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+if TYPE_CHECKING:
+    from audio.tracks import Track
+    from measure.dataset import Dataset
+    from scenes.render.make import Request
+
+OUT = Path("out")
+
+
+class Failed(click.ClickException):
+    """A run that failed: one line, exit code 1."""
+
+
+class Refused(Failed):
+    """Bad input: one line, exit code 2."""
+
+    exit_code = 2
+
+
+class Verbs(click.Group):
+    """Lists the verbs in the order of use; every error is one line, with the exit code that belongs to it."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def main(self, *args: Any, **kwargs: Any) -> NoReturn:
+        try:
+            code = super().main(*args, **{**kwargs, "standalone_mode": False})
+        except (click.Abort, KeyboardInterrupt):
+            self.leave(130, "stopped; what is finished is kept, and the same command goes on from there")
+        except click.ClickException as error:
+            self.leave(error.exit_code, error.format_message())
+        except ModuleNotFoundError as error:
+            if (error.name or "").split(".")[0] in ("audio", "kernels", "measure", "scenes"):
+                raise
+            self.leave(2, f"the library {error.name} is not installed: start ./roofline, which installs what a verb needs")
+        except Exception as error:
+            known = _exit_code(error)
+            if known is None:
+                raise
+            self.leave(known, str(error))
+        sys.exit(code if isinstance(code, int) else 0)
+
+    def leave(self, code: int, why: str) -> NoReturn:
+        click.echo(f"roofline: {' '.join(why.split())}", err=True)
+        sys.exit(code)
+
+
+def _exit_code(error: Exception) -> int | None:
+    """2 for bad input, 1 for a failed run, None for a bug.  Looks only at modules that a verb has already imported."""
+    failed = {"measure.errors": ("BuildError", "VerificationError"), "scenes.render.errors": ("RenderError",)}
+    refused = {
+        "measure.errors": ("MeasureError",), "scenes.render.errors": ("RequestError",), "scenes.film": ("UnknownSceneError",),
+        "scenes.stage.clock": ("OverrunError",), "audio.timeline": ("TimelineError",), "audio.tracks": ("TrackError",),
+        "audio.decode": ("DecodeError",),
+    }  # fmt: skip
+    for code, table in ((1, failed), (2, refused)):
+        for module, names in table.items():
+            kinds = tuple(getattr(sys.modules[module], name) for name in names) if module in sys.modules else ()
+            if isinstance(error, kinds):
+                return code
+    return None
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+def main() -> None:
+    """A music video about GPU kernels climbing the roofline, drawn from kernels that really ran.
+
+    Everything it makes goes to out/ unless told otherwise.
+    """
+
+
+quality = click.option(
+    "-q", "--quality", type=click.Choice(["l", "m", "h", "k"]), default="h", show_default=True,
+    help="Manim's letters: l 854x480 at 15 frames a second, m 1280x720 at 30, h 1920x1080 at 60, k 3840x2160 at 60.",
+)  # fmt: skip
+measurements = click.option(
+    "--measurements", "specs", multiple=True, metavar="FILE|NAME",
+    help="Measurement file to draw from; may be given more than once, later ones lie over earlier ones.",
+)  # fmt: skip
+track_option = click.option(
+    "--track", metavar="FILE", help="Sound file with its timeline beside it, instead of the project's song."
+)
+
+
+def open_inputs(specs: Sequence[str], track: str | None) -> tuple[Dataset, Track]:
+    """The measurements and the track that a verb was given."""
+    from audio import tracks
+    from measure.dataset import Dataset
+
+    return Dataset.open(specs), tracks.open(track) if track else tracks.default()
+
+
+def request_for(scenes: Sequence[str], letter: str, fps: int | None, specs: Sequence[str], track: str | None) -> Request:
+    """What a render or a still is asked for."""
+    from scenes.render.make import Request
+    from scenes.render.plan import choose
+    from scenes.render.quality import QUALITIES
+
+    rows = choose(scenes)
+    dataset, music = open_inputs(specs, track)
+    return Request(rows, QUALITIES[letter].at(fps), dataset, music)
+
+
+@main.command()
+@click.argument("scenes", nargs=-1, metavar="[SCENE ...]")
+@quality
+@click.option("--fps", type=click.IntRange(1, 240), help="Frames a second, instead of the quality's own.")
+@measurements
+@track_option
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The film to write (mp4).")
+@click.option("--jobs", type=click.IntRange(1), help="Processes to draw with (default: one a core).")
+@click.option("--dry-run", is_flag=True, help="Only list the segments: which are already drawn, which are not, and why.")
+def render(
+    scenes: tuple[str, ...], quality: str, fps: int | None, specs: tuple[str, ...], track: str | None, output: Path | None,
+    jobs: int | None, dry_run: bool,
+) -> None:  # fmt: skip
+    """Render scenes by name, or the whole film, with sound."""
+    request = request_for(scenes, quality, fps, specs, track)
+    from scenes.render import make, report
+    from scenes.render.cache import Cache
+    from scenes.render.progress import reporter
+
+    if dry_run:
+        click.echo(report.segments(make.survey(request, Cache()), request.quality))
+        return
+    target = output or OUT / f"{'+'.join(row.name for row in request.rows) if scenes else 'roofline'}.mp4"
+    click.echo(report.summary(make.make(request, target, workers=jobs, reporter=reporter()), request.quality))
+
+
+@main.command()
+@click.argument("scene")
+@click.argument("moment", metavar="BAR[:BEAT]")
+@quality
+@measurements
+@track_option
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="PNG", help="The picture to write.")
+def still(scene: str, moment: str, quality: str, specs: tuple[str, ...], track: str | None, output: Path | None) -> None:
+    """One frame of a scene as a PNG.
+
+    Bars and beats count from 1 inside of the scene; a beat may be a fraction, as in 3:2.5.
+    """
+    bar, beat = _moment(moment)
+    request = request_for([scene], quality, None, specs, track)
+    from scenes.render.make import still as write_still
+
+    target = output or OUT / f"{scene}-{moment.replace(':', '-')}.png"
+    frame = write_still(request, bar, beat, target)
+    click.echo(f"{target}: frame {frame} of the film")
+
+
+def _moment(text: str) -> tuple[int, float]:
+    bar, _, beat = text.partition(":")
+    with contextlib.suppress(ValueError):
+        return int(bar), float(beat or 1)
+    raise Refused(f"{text!r} is no moment: expected BAR or BAR:BEAT, such as 3 or 3:2.5")
+
+
+@main.command()
+@track_option
+def scenes(track: str | None) -> None:
+    """The scenes of the film: name, bars, seconds, idea."""
+    from audio import tracks
+    from scenes.render import report
+    from scenes.render.plan import choose
+
+    click.echo(report.scenes(choose(()), (tracks.open(track) if track else tracks.default()).timeline))
+
+
+@main.command()
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The measurement file to write.")
+@click.option("--only", metavar="SUBJECT", help="Measure one subject and keep the rest of the file as it is.")
+@click.option("--quick", is_flag=True, help="Fewer samples: to see that everything runs, not to publish.")
+def measure(output: Path | None, only: str | None, quick: bool) -> None:
+    """Measure this machine's NVIDIA GPU and write its measurement file."""
+    from measure import suite
+
+    suite.main(output, only, quick)
+
+
+@main.command()
+@click.argument("spec", required=False, metavar="[FILE|NAME]")
+def show(spec: str | None) -> None:
+    """A measurement file as a table: figures with unit, spread and source."""
+    from measure import show as tables
+
+    tables.main(spec)
+
+
+@main.command()
+def doctor() -> None:
+    """Check everything that a render or a measurement needs, and say how to cure what is missing."""
+    from scenes.render import doctor as check
+
+    sys.exit(check.main())
+
+
+@main.command(context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[PYTEST ARGUMENT ...]")
+def test(arguments: tuple[str, ...]) -> None:
+    """Lint, type check and run the tests."""
+    import subprocess
+
+    root = Path(__file__).resolve().parent
+    codes = []
+    for command in (["ruff", "check", "."], ["mypy"], ["pytest", *arguments]):
+        click.echo(f"$ {' '.join(command)}")
+        codes.append(subprocess.run([sys.executable, "-m", *command], cwd=root, check=False).returncode)
+    if any(codes):
+        raise Failed("ruff, mypy and pytest ended with " + ", ".join(str(code) for code in codes))
+
+
+@main.command()
+def song() -> None:
+    """Synthesise the project's own song again from its score."""
+    from audio.song import master
+
+    master.main()
+
+
+if __name__ == "__main__":
+    main(prog_name="roofline")

@@ -1,0 +1,144 @@
+"""What a segment's picture is made from, as named digests: equal digests, equal pictures.
+
+Measured values are not among them: which of them a passage reads is only known once it has been drawn (`cache.py`).
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import platform
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple
+from pathlib import Path
+
+from audio.timeline import Timeline
+from scenes import film
+from scenes.film import Row
+from scenes.render.errors import RenderError
+from scenes.render.plan import Segment
+from scenes.render.quality import Quality
+
+SCHEMA = "1"  # raise it when the way in which frames are drawn or coded changes without a file of the closure changing
+OURS = ("scenes", "measure", "audio", "kernels")
+LIBRARIES = ("manim", "numpy", "numba", "av", "pillow", "scipy", "pycairo")
+ROOT = Path(film.__file__).resolve().parents[1]
+FONTS = ROOT / "scenes" / "stage" / "fonts"
+SEGMENT_CODE = "scenes.render.segment"  # draws the frames, so that it belongs to every closure
+LYRIC_REACH = 2.0  # seconds around a passage in which a lyric line may still, or already, be on screen
+
+
+def digest(value: str | bytes) -> str:
+    """Short SHA-256 of text or bytes."""
+    return hashlib.sha256(value.encode() if isinstance(value, str) else value).hexdigest()[:20]
+
+
+def parts(segment: Segment, timeline: Timeline, quality: Quality, rows: Sequence[Row]) -> dict[str, str]:
+    """Named digests of everything but the measurements that decides a segment's frames and their coding."""
+    row = segment.row
+    found = {
+        "schema": SCHEMA,
+        "row": digest(repr(row)),
+        "rungs shown before": digest(repr([other.rungs for other in rows if other.first_bar < row.first_bar])),
+        "timeline": digest(timeline_span(timeline, row)),
+        "encoder": f"{quality.preset} {quality.crf}",
+        "fonts": digest("".join(digest(path.read_bytes()) for path in sorted(FONTS.iterdir()))),
+        "python": ".".join(platform.python_version_tuple()[:2]),
+    }
+    found.update({library: importlib.metadata.version(library) for library in LIBRARIES})
+    for module in closure((row.module, SEGMENT_CODE)):
+        found[module] = _source_digest(module)
+    return found
+
+
+def timeline_span(timeline: Timeline, row: Row) -> str:
+    """The music that a passage can show, as canonical text: its beats, bars, sections, words and cues, nothing of elsewhere."""
+    first, last = timeline.downbeats[row.first_bar - 1], timeline.downbeats[row.first_bar - 1 + row.bars]
+    start, end = timeline.beats[first], timeline.beats[last]
+    final = row.first_bar - 1 + row.bars == timeline.bars
+    sections = [s for s in timeline.sections if s.first_bar < row.first_bar + row.bars and row.first_bar < s.first_bar + s.bars]
+    return json.dumps([
+        first, timeline.beats[max(first - 1, 0) : last + 2],
+        [index - first for index in timeline.downbeats if first <= index <= last],
+        [astuple(section) for section in sections],
+        [astuple(line) for line in timeline.lines if line.end > start - LYRIC_REACH and line.start < end + LYRIC_REACH],
+        {name: cue for name, cue in sorted(timeline.cues.items()) if start - 1e-9 <= cue <= end + 1e-9},
+        timeline.duration if final else None,
+    ])  # fmt: skip
+
+
+def _assigns(node: ast.AST, name: str) -> bool:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return any(isinstance(target, ast.Name) and target.id == name for target in targets)
+
+
+@functools.cache
+def closure(modules: tuple[str, ...]) -> tuple[str, ...]:
+    """Our modules that these import, directly or not, themselves included; sorted."""
+    seen: set[str] = set()
+    waiting = list(modules)
+    while waiting:
+        module = waiting.pop()
+        if module not in seen:
+            seen.add(module)
+            waiting.extend(_imports(module))
+    return tuple(sorted(seen))
+
+
+@functools.cache
+def _path(module: str) -> Path | None:
+    """The file of a module, found without importing anything; None for a name that is no module."""
+    top, *steps = module.split(".")
+    spec = importlib.util.find_spec(top)
+    if spec is None:
+        return None
+    if not spec.submodule_search_locations:
+        return Path(spec.origin) if spec.origin and spec.origin.endswith(".py") and not steps else None
+    folder = Path(next(iter(spec.submodule_search_locations)))
+    for step in steps[:-1]:
+        folder = folder / step
+    if steps and (folder / f"{steps[-1]}.py").is_file():
+        return folder / f"{steps[-1]}.py"
+    package = folder.joinpath(*steps[-1:]) / "__init__.py"
+    return package if package.is_file() else None
+
+
+@functools.cache
+def _tree(module: str) -> ast.Module:
+    path = _path(module)
+    if path is None:
+        raise RenderError(f"module {module} is missing: restore it from the repository")
+    try:
+        return ast.parse(path.read_bytes(), str(path))
+    except SyntaxError as error:
+        raise RenderError(f"{path}: line {error.lineno}: {error.msg}") from None
+
+
+def _imports(module: str) -> Iterator[str]:
+    package = module if (_path(module) or Path()).name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(_tree(module)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(package.split(".")[: len(package.split(".")) - node.level + 1]) if node.level else ""
+            origin = ".".join(part for part in (base, node.module) if part)
+            names = [origin, *(f"{origin}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        for name in names:
+            steps = name.split(".")
+            if steps[0] in OURS or steps[0] == module.split(".")[0]:
+                yield from (found for end in range(1, len(steps) + 1) if _path(found := ".".join(steps[:end])) is not None)
+
+
+@functools.cache
+def _source_digest(module: str) -> str:
+    """Digest of a module's meaning: comments and layout do not count, and of the film's order only the row itself does."""
+    tree = _tree(module)
+    if module == film.__name__:
+        tree = ast.Module([node for node in tree.body if not _assigns(node, "FILM")], [])
+    return digest(ast.dump(tree))

@@ -1,0 +1,11 @@
+"""The errors of rendering; each message is one line that says what, where and what to do."""
+
+from __future__ import annotations
+
+
+class RenderError(RuntimeError):
+    """A render that failed: a worker that died, a scene that raised, a file that does not hold what was drawn."""
+
+
+class RequestError(ValueError):
+    """A request that cannot be met: an output that cannot be written, a bar outside of its scene, a bad file name."""

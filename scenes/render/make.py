@@ -1,0 +1,176 @@
+"""From a request to a film: what is drawn already comes from the cache, the rest is drawn, and all is joined with the sound."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audio.decode import decode, slice_seconds, to_array
+from audio.timeline import Timeline
+from audio.tracks import Track
+from measure.dataset import Dataset
+from scenes import film
+from scenes.film import Row
+from scenes.render import claims_file, master
+from scenes.render.cache import Cache, Entry, Lookup
+from scenes.render.content import parts
+from scenes.render.errors import RenderError, RequestError
+from scenes.render.plan import Segment, plan
+from scenes.render.pool import Finished, cores, draw
+from scenes.render.progress import Reporter, Silent
+from scenes.render.quality import Quality
+from scenes.render.segment import Drawn, Job
+from scenes.stage.claims import merge
+from scenes.stage.clock import Clock
+
+FADE = 10  # milliseconds over which a slice of the track fades at a cut that is not one of the track's own ends
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to render from what: `rows` in the order of the film, `order` the whole film that they stand in."""
+
+    rows: tuple[Row, ...]
+    quality: Quality
+    dataset: Dataset
+    track: Track
+    order: tuple[Row, ...] = film.FILM
+
+    @property
+    def timeline(self) -> Timeline:
+        """The track's timeline, with cues that can go to another process."""
+        return replace(self.track.timeline, cues=dict(self.track.timeline.cues))
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a render made: seconds by the clock, frames in the film and drawn now, CPU seconds of the drawing, peak memory."""
+
+    film: Path
+    claims: Path
+    frames: int
+    drawn: int
+    seconds: float
+    cpu_seconds: float
+    peak_memory: int
+
+
+def survey(request: Request, cache: Cache) -> list[Lookup]:
+    """The segments of a request, each with what the cache has for it and why."""
+    timeline = request.timeline
+    return [
+        cache.look_up(segment, request.quality, parts(segment, timeline, request.quality, request.order), request.dataset)
+        for segment in plan(request.rows, timeline, request.quality)
+    ]
+
+
+def make(
+    request: Request, target: Path, cache: Cache | None = None, workers: int | None = None, reporter: Reporter | None = None
+) -> Report:
+    """Render a film and the claims beside it.  Raises RequestError for what cannot be met, RenderError for what failed.
+
+    Every segment is kept as soon as it is drawn, so that a render that was stopped goes on from there.
+    """
+    start = time.monotonic()
+    target = target.absolute()
+    if target.suffix.lower() != ".mp4":
+        raise RequestError(f"{target}: the film is an mp4: name a file that ends in .mp4")
+    master.check_target(target)
+    cache = cache or Cache()
+    lookups = survey(request, cache)
+    with reporter or Silent() as told, cache.scratch() as scratch:
+        told.start([lookup.segment for lookup in lookups], [lookup.entry is not None for lookup in lookups])
+        entries, work = _draw_missing(request, lookups, cache, scratch, workers or cores(), told)
+        told.say("joining segments and sound")
+        spans = claims_file.spans_of(lookup.segment for lookup in lookups)
+        chapters = [master.Chapter(span.scene, span.at, span.at + span.last - span.first) for span in spans]
+        pieces = [master.Piece(entry.video, entry.frames) for entry in entries]
+        sound = _sound(request, [(span.first, span.last) for span in spans])
+        metadata = {"title": request.track.timeline.title, "comment": f"figures from {', '.join(names(request.dataset))}"}
+        frames = master.write_film(target, pieces, sound, request.quality.fps, chapters, metadata)
+    claims = merge(claim for entry in entries for claim in entry.claims)
+    beside = claims_file.write(target, request.quality, spans, request.dataset, request.track, claims)
+    return Report(
+        target, beside, frames, sum(lookup.segment.frames for lookup in lookups if lookup.entry is None),
+        time.monotonic() - start, sum(drawn.seconds for drawn in work), max((drawn.peak_memory for drawn in work), default=0),
+    )  # fmt: skip
+
+
+def still(request: Request, bar: int, beat: float, target: Path, cache: Cache | None = None) -> int:
+    """Write one frame of a scene as PNG and return its number in the film; bars and beats count from 1 inside of the scene."""
+    row, timeline = request.rows[0], request.timeline
+    clock = Clock(timeline, row.first_bar, row.bars, request.quality.fps)
+    if not 1 <= bar <= row.bars or not 1 <= beat < 1 + timeline.beats_in(row.first_bar + bar - 1):
+        raise RequestError(
+            f"{row.name} bar {bar} beat {beat:g}: the scene has bars 1 to {row.bars} of {beats_in(row, timeline)} beats"
+        )
+    if target.suffix.lower() != ".png":
+        raise RequestError(f"{target}: a still is a PNG: name a file that ends in .png")
+    master.check_target(target)
+    frame = min(clock.frame(clock.moment(bar, beat)), clock.end - 1)
+    with (cache or Cache()).scratch() as scratch, master.whole_file(target.absolute()) as part:
+        shot = scratch / "still.png"
+        for _ in draw([_job(request, Segment(row, bar, bar, frame, frame + 1), shot)], request.quality, 1, scratch):
+            pass
+        part.write_bytes(shot.read_bytes())
+    return frame
+
+
+def beats_in(row: Row, timeline: Timeline) -> str:
+    """Beats of a scene's bars: "4", or "3 to 4" where they differ."""
+    counts = sorted({timeline.beats_in(bar) for bar in range(row.first_bar, row.first_bar + row.bars)})
+    return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+
+
+def names(dataset: Dataset) -> list[str]:
+    """Names of a data set's files, without their folders."""
+    return [Path(spec).stem for spec in dataset.specs]
+
+
+def _job(request: Request, segment: Segment, target: Path) -> Job:
+    return Job(segment.row, segment.first, segment.last, request.quality, request.dataset.specs, request.timeline, target)
+
+
+def _draw_missing(
+    request: Request, lookups: Sequence[Lookup], cache: Cache, scratch: Path, workers: int, told: Reporter
+) -> tuple[list[Entry], list[Drawn]]:
+    """Every lookup's entry, those that were missing drawn now, and what their drawing took."""
+    found = {index: lookup.entry for index, lookup in enumerate(lookups) if lookup.entry is not None}
+    missing = [index for index in range(len(lookups)) if index not in found]
+    jobs = [_job(request, lookups[index].segment, scratch / f"segment-{index}.mp4") for index in missing]
+    work: list[Drawn] = []
+    for event in draw(jobs, request.quality, workers, scratch):
+        lookup = lookups[missing[event.index]]
+        if isinstance(event, Finished):
+            done = event.drawn
+            video = jobs[event.index].target
+            found[missing[event.index]] = cache.store(
+                lookup.segment, request.quality, lookup.parts, video, done.reads, done.claims
+            )
+            work.append(done)
+            told.frames(lookup.segment, lookup.segment.frames)
+        else:
+            told.frames(lookup.segment, event.frames)
+    if len(found) != len(lookups):
+        raise RenderError(f"{len(lookups) - len(found)} segments were not drawn")
+    return [found[index] for index in range(len(lookups))], work
+
+
+def _sound(request: Request, spans: Sequence[tuple[int, int]]) -> NDArray[np.int16]:
+    """The track's sound under some spans of frames, (n, 2) int16 at 48 kHz, one span after the other."""
+    fps, track = request.quality.fps, decode(request.track.path)
+    end = round(request.track.timeline.duration * fps)
+    joined: list[tuple[int, int]] = []
+    for first, last in spans:
+        joined = [*joined[:-1], (joined[-1][0], last)] if joined and joined[-1][1] == first else [*joined, (first, last)]
+    pieces = []
+    for first, last in joined:
+        piece = slice_seconds(track, first / fps, last / fps)
+        piece = piece if first == 0 else piece.fade_in(FADE)
+        pieces.append(to_array(piece if last >= end else piece.fade_out(FADE)))
+    return np.concatenate(pieces)
