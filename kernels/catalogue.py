@@ -1,0 +1,164 @@
+"""What a kernel is to the rest of the project: its source, how it is launched, what it must compute and what it moves.
+
+Nothing here needs a GPU or a compiler.  The catalogue of a subject lies beside its sources, in `kernels/<subject>/ladder.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+WARP = 32
+ROOT = Path(__file__).resolve().parent
+
+Dim3 = tuple[int, int, int]
+
+
+class KernelError(Exception):
+    """A kernel that does not exist, or a problem that it cannot be launched for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """The size of a matrix product: C (m x n) = A (m x k) times B (k x n), row-major."""
+
+    m: int
+    n: int
+    k: int
+
+    def __post_init__(self) -> None:
+        if min(self.m, self.n, self.k) < 1:
+            raise KernelError(f"a matrix product needs sizes of at least 1, got {self}")
+        if max(self.m * self.k, self.k * self.n, self.m * self.n) >= 2**31:
+            raise KernelError(f"{self}: a matrix of 2^31 elements or more is beyond the kernels' 32-bit indices")
+
+    def __str__(self) -> str:
+        return f"{self.m} x {self.n} x {self.k}"
+
+    @property
+    def flop(self) -> int:
+        """2mnk: a multiplication and an addition for each of the mnk products."""
+        return 2 * self.m * self.n * self.k
+
+    @property
+    def compulsory_bytes(self) -> int:
+        """The fewest bytes of fp32: each input read once, the output written once."""
+        return 4 * (self.m * self.k + self.k * self.n + self.m * self.n)
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How one kernel is started: grid and block, the constants it is compiled with, dynamic shared memory in bytes."""
+
+    grid: Dim3
+    block: Dim3
+    constants: Mapping[str, int] = field(default_factory=dict)
+    dynamic_shared: int = 0
+
+    @property
+    def threads(self) -> int:
+        """Threads in a block."""
+        return self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def blocks(self) -> int:
+        """Blocks in the grid."""
+        return self.grid[0] * self.grid[1] * self.grid[2]
+
+    @property
+    def warps(self) -> int:
+        """Warps in the whole grid."""
+        return self.blocks * -(-self.threads // WARP)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One memory instruction of a kernel as a warp issues it.
+
+    `address(thread)` is the byte address, from the start of its array, of the `width` bytes (4, 8 or 16) that a thread of block
+    (0, 0) touches; `times` is how often every warp issues the instruction in one launch.  Every warp is taken to make the same
+    pattern, which holds for sizes that are multiples of the tile.
+    """
+
+    what: str
+    space: Literal["global", "shared"]
+    kind: Literal["load", "store"]
+    width: int
+    times: float
+    address: Callable[[int], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One kernel: `source` file, `entry` point, a title, the one `change` from the rung before.
+
+    `launch(problem)` gives the launch, `accesses(problem)` its memory instructions, `tile` the rows and columns of C that a
+    block computes, `tolerance(problem)` the largest error that still counts as right (see `measure.verify`).
+    `min_arch` is the oldest compute capability it is written for, as 75 for 7.5.
+    """
+
+    name: str
+    title: str
+    change: str
+    source: Path
+    entry: str
+    tile: tuple[int, int]
+    launch: Callable[[Problem], Launch]
+    accesses: Callable[[Problem], tuple[Access, ...]]
+    tolerance: Callable[[Problem], float]
+    min_arch: int = 75
+
+    @property
+    def text(self) -> str:
+        """The CUDA C++ source."""
+        return self.source.read_text(encoding="utf-8")
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the source."""
+        return hashlib.sha256(self.source.read_bytes()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class KernelLadder:
+    """Kernels that solve one problem, each one idea faster than the one before."""
+
+    name: str
+    title: str
+    dtype: str
+    problem: Problem
+    math_roof: str
+    rungs: tuple[Kernel, ...]
+
+    def __getitem__(self, name: str) -> Kernel:
+        for rung in self.rungs:
+            if rung.name == name:
+                return rung
+        raise KernelError(f"ladder {self.name} has no rung {name!r}; it has {', '.join(rung.name for rung in self.rungs)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A source with several entry points and the constants it is compiled with: the probes and the tracing kernels."""
+
+    name: str
+    source: Path
+    entries: tuple[str, ...]
+    constants: Mapping[str, int] = field(default_factory=dict)
+    min_arch: int = 75
+
+    @property
+    def text(self) -> str:
+        """The CUDA C++ source."""
+        return self.source.read_text(encoding="utf-8")
+
+
+def sources_sha256() -> str:
+    """Digest over every CUDA source of the project, names included: measurements of other sources are not these kernels'."""
+    digest = hashlib.sha256()
+    for path in sorted(ROOT.rglob("*.cu")):
+        digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,34 @@
+"""`python -m measure [-o FILE] [--only SUBJECT] [--quick]`: measure without the film's command line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from kernels.catalogue import KernelError
+from measure.dataset import Dataset
+from measure.errors import MeasureError, NoGPUError
+from measure.show import table
+from measure.suite import SUBJECTS, measure
+
+
+def main() -> int:
+    """Measure and print the table.  Returns 0, 2 for bad input or no GPU, 1 for a run that failed."""
+    parser = argparse.ArgumentParser(prog="python -m measure", description="Measure this GPU.")
+    parser.add_argument("-o", "--output", type=Path, help="file to write (default: out/<GPU>.json)")
+    parser.add_argument("--only", action="append", default=[], choices=SUBJECTS, help="measure this subject; may be repeated")
+    parser.add_argument("--quick", action="store_true", help="a quick look: a small problem and few samples")
+    options = parser.parse_args()
+    try:
+        path = measure(options.output, tuple(options.only), options.quick)
+    except (MeasureError, KernelError) as error:
+        print(f"measure: {error}", file=sys.stderr)
+        return 2 if isinstance(error, NoGPUError) else 1
+    print(table(Dataset.open([path])))
+    print(f"written to {path}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
