@@ -101,7 +101,7 @@ def l2_bytes(kernel: Kernel, problem: Problem) -> float:
 def dram_bytes(kernel: Kernel, problem: Problem, residency: Residency) -> float:
     """Bytes between L2 and DRAM of one launch, an estimate from below: blocks that run at the same time share what they read.
 
-    Blocks start in the order of blockIdx.x, then .y.  Each wave of `sm_count x blocks_per_sm` blocks reads the panels of A and B
+    Blocks start in the order of blockIdx.x, then .y.  Each wave of `sm_count x blocks_per_sm` blocks reads the panels of A, B
     that it covers once; nothing stays in L2 from one wave to the next.  The output is written once.  (L2s in two halves fetch a
     panel that both sides want twice, which this leaves out.)
     """

@@ -32,7 +32,7 @@ GIB = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """One launch shape of a probe: `amount` is the FLOP or bytes of a launch, `check` raises VerificationError if it is wrong."""
+    """One launch shape of a probe: `amount` is the FLOP or bytes of a launch, `check` raises VerificationError if wrong."""
 
     words: str
     run: Run

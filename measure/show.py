@@ -111,14 +111,14 @@ def _traces(dataset: Dataset) -> str:
     if launch is not None:
         trace = launch.value
         lines.append(
-            f"launch trace: {trace.blocks} blocks on {len(set(trace.sm))} SMs, {number(trace.blocks_per_sm)} at a time on each, "
-            f"{trace.duration.value / 1e3:.1f} us"
+            f"launch trace: {trace.blocks} blocks on {len(set(trace.sm))} SMs, "
+            f"{number(trace.blocks_per_sm)} at a time on each, {trace.duration.value / 1e3:.1f} us"
         )
     if divergence is not None:
         found = divergence.value
         lines.append(
-            f"divergence: if ({found.condition}): {number(found.cycles, 4)} cycles against {number(found.uniform_cycles, 4)} undivided, "
-            f"{number(found.slowdown)} times"
+            f"divergence: if ({found.condition}): {number(found.cycles, 4)} cycles against "
+            f"{number(found.uniform_cycles, 4)} undivided, {number(found.slowdown)} times"
         )
     if index is not None:
         lines.append(f"index trace: {index.value.blocks} blocks of {index.value.threads} threads, n = {index.value.n}")
