@@ -56,7 +56,7 @@ class Roof(Passage):
             self.finish()
             return
         self.slope, self.beam = Track(0.0 if self.builds else 1.0), Track(0.0 if self.builds else 1.0)
-        self.prop(Hall(self.chart, self.slope, self.beam))
+        self.prop(Hall(self.chart, self.slope, self.beam, self.axis_shown()))
         self.name_the_axes(self.chart)
 
         # Earlier rungs stand already; the new ones rise on their downbeats and carry the cube up.
@@ -82,24 +82,25 @@ class Roof(Passage):
         low, high = chart.x(chart.low_x), chart.x(chart.ridge)
         memory = self.data.get(f"roofs.{chart.level}")
         if memory is not None:
-            self.label("memory", figure(memory, 1), self.at(2), self.at(4), (low + (high - low) * 0.36, 2.6, chart.z(chart.bandwidth * chart.low_x * (chart.ridge / chart.low_x) ** 0.36) + 1.5), MEMORY)
+            shown = figure(memory, 1) if memory.quantity.value >= 1 else figure(memory, 0, "GB/s", 1000.0)
+            self.label("memory", shown, self.at(2), self.at(4), (low + (high - low) * 0.36, 2.6, chart.z(chart.bandwidth * chart.low_x * (chart.ridge / chart.low_x) ** 0.36) + 1.5), MEMORY)
         # Then math: a beam that nothing passes.
         self.beam.to(1.0, self.at(3), 2.0, arrive)
         math = self.data.get("roofs.fp32")
         if math is not None:
-            self.label("math", figure(math, 1), self.at(3), self.at(5), (high + 2.0, -2.6, chart.z(chart.peak) - 1.15), COMPUTE)
+            self.label("math", figure(math, 1), self.at(3), self.at(5), (high + 2.0, -2.6, chart.z(chart.peak) - 1.8), COMPUTE)
         # Where they meet.
         ridge = self.data.ridge(chart.level)
         if ridge is not None:
-            self.label("ridge", figure(ridge, 2), self.at(4), self.at(5), (high, -2.7, 1.9), QUIET)
+            self.label("ridge", figure(ridge, 2 if ridge.quantity.value < 10 else 1), self.at(4), self.at(5), (high, -2.7, 1.9), QUIET)
 
     def label(
         self, name: str, shown: Figure, start: float, end: float, at: Sequence[float], colour: tuple[float, float, float]
     ) -> None:
         opacity = window(start, end)
         self.text(
-            Text(f"{name} · {shown.source}", SMALL, 0, -52, "centre", opacity, at),
-            Number(shown, FACT.coloured(colour), 0, 0, "centre", opacity, at),
+            Text(f"{name} · {shown.source}", SMALL, 0, -52, "centre", opacity, at, yields=True),
+            Number(shown, FACT.coloured(colour), 0, 0, "centre", opacity, at, yields=True),
         )
 
     def present(self, name: str, moment: float) -> None:
@@ -210,7 +211,7 @@ class Roof(Passage):
 
     def name_the_axes(self, chart: Chart) -> None:
         """Decades of the floor's axis: intensity at the level that binds."""
-        for value in decades(chart.low_x, chart.high_x):
+        for value in decades(chart.low_x, chart.high_x * 0.45):
             place = (chart.x(value), -3.55, FLOOR)
             self.text(Text(f"{value:g}", SMALL, 0, 34, "centre", self.axis_shown(), place, "axis", True))
         corner = (chart.x(chart.high_x) - 0.9, -3.55, FLOOR)
@@ -218,7 +219,11 @@ class Roof(Passage):
             self.text(Text(text, SMALL, 0, 34 + 44 * line, "left", self.axis_shown(), corner, "axis", True))
 
     def axis_shown(self) -> Callable[[float], float]:
-        return window(self.at(2), self.closing())
+        # Towers without an intensity must not seem to stand at one: the axis goes before the first of them rises.
+        placed = self.chart is not None and self.chart.placed
+        if placed:
+            return window(self.at(2), self.closing())
+        return window(self.at(2), self.at(self.landings[0]) - 1.5) if self.builds else (lambda beat: 0.0)
 
 
 class Roof2(Roof):

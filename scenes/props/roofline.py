@@ -79,18 +79,19 @@ class Chart:
 
 @dataclass(slots=True)
 class Hall:
-    """The board, the slope and the beam.  `slope` and `beam` go from 0 (nothing) to 1 (built)."""
+    """The board, the slope and the beam.  `slope` and `beam` go from 0 (nothing) to 1 (built), `axis` is its opacity."""
 
     chart: Chart
-    slope: Callable[[float], float] = lambda beat: 1.0
-    beam: Callable[[float], float] = lambda beat: 1.0
+    slope: Callable[[float], float]
+    beam: Callable[[float], float]
+    axis: Callable[[float], float]
 
     def draw(self, world: World, beat: float) -> None:
-        self._board(world)
+        self._board(world, self.axis(beat))
         self._slope(world, self.slope(beat))
         self._beam(world, self.beam(beat))
 
-    def _board(self, world: World) -> None:
+    def _board(self, world: World, axis: float) -> None:
         origin = [(-HALF_WIDTH - 1.4, -4.4, 0.0)]
         size = [(2 * HALF_WIDTH + 2.8, 8.2, FLOOR)]
         colour = [PLATE]
@@ -107,7 +108,7 @@ class Hall:
         ticks = decades(self.chart.low_x, self.chart.high_x)
         a = [(self.chart.x(v), -3.3, FLOOR + 0.004) for v in ticks]
         b = [(self.chart.x(v), HALF_DEPTH, FLOOR + 0.004) for v in ticks]
-        world.add(Ribbons.of(a, b, 0.03, mix(STEEL, TEXT, 0.35), 0.55))
+        world.add(Ribbons.of(a, b, 0.03, mix(STEEL, TEXT, 0.35), 0.55 * axis))
 
     def _slope(self, world: World, built: float) -> None:
         if built <= 0.0:

@@ -140,10 +140,11 @@ class Text:
             text = self.text(canvas.beat) if callable(self.text) else self.text
             opacity = value_at(self.opacity, canvas.beat)
             if self.yields and text and opacity > 0.004:
-                opacity *= self._clear(canvas, text, x, y)
+                opacity *= self.clear(canvas, text, x, y)
             canvas.write(text, self.style, x, y, self.align, opacity, self.kind)
 
-    def _clear(self, canvas: Canvas, text: str, x: float, y: float) -> float:
+    def clear(self, canvas: Canvas, text: str, x: float, y: float) -> float:
+        """How clear of HUD, lyric and border this text would stand with its baseline at (x, y)."""
         width, cap = (v / canvas.scale for v in measure_text(text, self.style, canvas.scale))
         left = x - {"left": 0.0, "centre": width / 2, "right": width}[self.align]
         return clearance(left, y - cap, left + width, y)
@@ -160,12 +161,15 @@ class Number:
     align: Align = "left"
     opacity: Value = 1.0
     at: Point | None = None
+    yields: bool = False
 
     def draw(self, canvas: Canvas) -> None:
-        anchor = Text("", self.style, self.x, self.y, at=self.at)
+        anchor = Text(self.figure.text, self.style, self.x, self.y, self.align, at=self.at)
         x, y, ahead = anchor.place(canvas)
-        if ahead:
-            canvas.claim(self.figure, self.style, x, y, self.align, value_at(self.opacity, canvas.beat))
+        opacity = value_at(self.opacity, canvas.beat)
+        if ahead and opacity > 0.004:
+            clear = anchor.clear(canvas, self.figure.text, x, y) if self.yields else 1.0
+            canvas.claim(self.figure, self.style, x, y, self.align, opacity * clear)
 
 
 @dataclass(slots=True)
