@@ -59,7 +59,10 @@ class Verbs(click.Group):
 
 def _exit_code(error: Exception) -> int | None:
     """2 for bad input, 1 for a failed run, None for a bug.  Looks only at modules that a verb has already imported."""
-    failed = {"measure.errors": ("BuildError", "VerificationError"), "scenes.render.errors": ("RenderError",)}
+    failed = {
+        "measure.errors": ("BuildError", "VerificationError"), "kernels.catalogue": ("KernelError",),
+        "scenes.render.errors": ("RenderError",), "cupy_backends.cuda.api.runtime": ("CUDARuntimeError",),
+    }  # fmt: skip
     refused = {
         "measure.errors": ("MeasureError",), "scenes.render.errors": ("RequestError",), "scenes.film": ("UnknownSceneError",),
         "scenes.stage.clock": ("OverrunError",), "audio.timeline": ("TimelineError",), "audio.tracks": ("TrackError",),
@@ -180,22 +183,26 @@ def scenes(track: str | None) -> None:
 
 @main.command()
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The measurement file to write.")
-@click.option("--only", metavar="SUBJECT", help="Measure one subject and keep the rest of the file as it is.")
+@click.option("--only", multiple=True, metavar="SUBJECT", help="Measure this subject only; may be given more than once.")
 @click.option("--quick", is_flag=True, help="Fewer samples: to see that everything runs, not to publish.")
-def measure(output: Path | None, only: str | None, quick: bool) -> None:
-    """Measure this machine's NVIDIA GPU and write its measurement file."""
-    from measure import suite
+def measure(output: Path | None, only: tuple[str, ...], quick: bool) -> None:
+    """Measure this machine's NVIDIA GPU and write its measurement file; a file that is there already is gone on with."""
+    from measure.dataset import Dataset
+    from measure.show import table
+    from measure.suite import measure as take
 
-    suite.main(output, only, quick)
+    path = take(output, only, quick)
+    click.echo(f"{table(Dataset.open([path]))}\n\nwritten to {path}")
 
 
 @main.command()
 @click.argument("spec", required=False, metavar="[FILE|NAME]")
 def show(spec: str | None) -> None:
-    """A measurement file as a table: figures with unit, spread and source."""
-    from measure import show as tables
+    """A measurement file as a table, or those the film is drawn from: figures with unit and source."""
+    from measure.dataset import Dataset
+    from measure.show import table
 
-    tables.main(spec)
+    click.echo(table(Dataset.open([spec] if spec else ())))
 
 
 @main.command()

@@ -63,6 +63,8 @@ class Prop(Protocol):
 class Picture(VMobject):
     """The whole stage as one Mobject: world, then type.  Its only state is the frame it shows."""
 
+    paints_every_pixel = True  # the camera need not copy its background beneath
+
     def __init__(self, passage: Passage) -> None:
         super().__init__(stroke_width=0.0, fill_opacity=0.0)
         self.set_points_as_corners(np.array([[-7.0, -4.0, 0.0], [7.0, -4.0, 0.0], [7.0, 4.0, 0.0]]))
@@ -211,7 +213,7 @@ class Passage(Scene):
 
     def setup(self) -> None:
         """Manim calls this before construct()."""
-        self.camera.stage_first = True
+        config.disable_caching = True  # Manim's cache key sees neither the stage's code nor the measurements
         self._hud = [
             Hud(self.title, self.chapter, self.footer(), self.achieved(), self.peak_note(), self.hud_shown),
             Lyric(self.timeline, 1.0 / self.fps),
