@@ -25,6 +25,9 @@ SHARED_LIMIT = {75: 64, 80: 163, 86: 99, 87: 163, 89: 99, 90: 227, 100: 227, 103
 STATIC_SHARED_LIMIT = 48 * 1024
 """Largest shared memory of a block that is declared in the source, on every architecture."""
 
+CACHING_SINCE = (12, 9)
+"""From this version on NVRTC hands out cubins of earlier processes, without the log that the resources are read from."""
+
 REGISTERS_PER_SM = 65536
 """32-bit registers of an SM, on every architecture listed (same table)."""
 
@@ -83,6 +86,7 @@ def compile_source(text: str, arch: str, constants: Mapping[str, int] | None = N
         f"-arch={arch}",
         "-std=c++17",
         "--ptxas-options=-v",
+        *(("--no-cache",) if nvrtc_version() >= CACHING_SINCE else ()),
         *(f"-D{key}={value}" for key, value in sorted((constants or {}).items())),
     )
     return _compile(text, options, arch, name)

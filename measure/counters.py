@@ -11,7 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kernels.catalogue import KernelLadder, Problem
@@ -37,14 +37,26 @@ class CountersUnavailable(MeasureError):
 
 def read(ladder: KernelLadder, problem: Problem) -> dict[str, dict[str, Quantity]]:
     """Counters of one launch of every rung: by rung, then by the names that `quantities` gives.  Raises CountersUnavailable."""
+    names = "|".join(rung.entry for rung in ladder.rungs)
+    child = ("measure.counters", ladder.name, str(problem.m), str(problem.n), str(problem.k))
+    rows = profile(names, METRICS, child, sections=("WarpStateStats",))
+    by_entry = {row["Kernel Name"].split("(")[0]: row for row in rows}
+    return {rung.name: quantities(by_entry[rung.entry]) for rung in ladder.rungs if rung.entry in by_entry}
+
+
+def profile(kernels: str, metrics: Sequence[str], child: Sequence[str], sections: Sequence[str] = ()) -> list[dict[str, str]]:
+    """Run `python -m CHILD` under ncu and return a row for each launch of a kernel whose name matches.
+
+    Raises CountersUnavailable.
+    """
     ncu = shutil.which("ncu")
     if ncu is None:
         raise CountersUnavailable("Nsight Compute (ncu) is not installed")
-    names = "|".join(rung.entry for rung in ladder.rungs)
     command = [
         ncu, "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base", "--print-fp",
-        "--kernel-name", f"regex:^({names})$", "--section", "WarpStateStats", "--metrics", ",".join(METRICS),
-        sys.executable, "-m", "measure.counters", ladder.name, str(problem.m), str(problem.n), str(problem.k),
+        "--kernel-name", f"regex:^({kernels})$", "--metrics", ",".join(metrics),
+        *(word for section in sections for word in ("--section", section)),
+        sys.executable, "-m", *child,
     ]  # fmt: skip
     root = str(Path(__file__).resolve().parent.parent)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))}
@@ -59,8 +71,7 @@ def read(ladder: KernelLadder, problem: Problem) -> dict[str, dict[str, Quantity
     if result.returncode != 0 or not rows:
         lines = [line for line in output.splitlines() if line.startswith("==ERROR==")] or output.splitlines()[-1:]
         raise CountersUnavailable(f"ncu failed: {' '.join(lines)[:200] or f'exit code {result.returncode}'}")
-    by_entry = {row["Kernel Name"].split("(")[0]: row for row in rows}
-    return {rung.name: quantities(by_entry[rung.entry]) for rung in ladder.rungs if rung.entry in by_entry}
+    return rows
 
 
 def parse(text: str) -> list[dict[str, str]]:

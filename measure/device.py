@@ -5,6 +5,7 @@ The device is CuPy's current one; NVML, which ignores CUDA_VISIBLE_DEVICES, is a
 
 from __future__ import annotations
 
+import math
 import platform
 import re
 import sys
@@ -168,14 +169,14 @@ def _memory(hardware: Hardware, sheet: Datasheet | None) -> Memory:
         return Memory(size=size)
     # an HBM stack has 1024 data lines, a GDDR chip 32; clamshell boards have a second chip on the back for each
     lines = 1024 if sheet.kind.startswith("HBM") else 32
-    packages = hardware.bus // lines if hardware.bus % lines == 0 and hardware.bus else None
+    packages = math.ceil(hardware.bus / lines) or None  # rounded up: a product may leave a part of a stack's lines unused
     unit = "stacks" if lines == 1024 else "chips on the side of the die"
     return Memory(
         kind=sheet.kind,
         packages=packages,
         size=size,
         bandwidth=Quantity(sheet.bandwidth, "TB/s", "datasheet", reference=sheet.reference),
-        reference=f"kind: {sheet.reference}; {unit}: bus of {hardware.bus} bits / {lines} (JEDEC width of one)",
+        reference=f"kind: {sheet.reference}; {unit}: bus of {hardware.bus} bits / {lines} bits of one (JEDEC), rounded up",
     )
 
 

@@ -12,6 +12,7 @@ import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -46,11 +47,11 @@ def measure_roofs(
     """Every roof by its name, and the clocks seen in MHz.  Raises VerificationError where a probe did not do its work."""
     watch = Stopwatch(hardware)
     clocks: list[float] = []
-    tries = {
+    tries: dict[str, Callable[[], Iterable[Try]]] = {
         "fp32": lambda: _fma(hardware, watch),
         "load_path": lambda: _tile("probe_shared", hardware, watch),
         "l1": lambda: _tile("probe_l1", hardware, watch),
-        "l2": lambda: _reads(hardware, watch, _l2_size(hardware)),
+        "l2": lambda: chain.from_iterable(_reads(hardware, watch, size) for size in _l2_sizes(hardware)),
         "dram": lambda: _reads(hardware, watch, _dram_size(hardware, quick)),
         "dram_copy": lambda: _copies(hardware, _dram_size(hardware, quick) // 2),
     }
@@ -199,9 +200,9 @@ def _tile(entry: str, hardware: Hardware, watch: Stopwatch) -> Iterable[Try]:
     yield Try(f"{blocks} blocks of {probes.TILE_THREADS}, 16 bytes a lane", lambda: run(rounds), amount, check)
 
 
-def _l2_size(hardware: Hardware) -> int:
-    """A quarter of L2: it stays there even where each half of an L2 keeps its own copy.  Loads go past L1."""
-    return max(hardware.l2_size // 4, 1 << 20) // (1 << 20) * (1 << 20)
+def _l2_sizes(hardware: Hardware) -> tuple[int, ...]:
+    """An eighth, a quarter and a half of L2: the largest may not fit where each half of an L2 keeps its own copy."""
+    return tuple(max(hardware.l2_size // part, 1 << 20) // (1 << 20) * (1 << 20) for part in (8, 4, 2))
 
 
 def _dram_size(hardware: Hardware, quick: bool) -> int:
