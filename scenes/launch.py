@@ -1,0 +1,240 @@
+"""Launch: one line starts a grid; its thread blocks fly to the SMs that really ran them, for as long as recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from measure.dataset import Reading
+from measure.records import LaunchTrace
+from scenes.props.chip import BOARD, Chip
+from scenes.props.cube import Cube
+from scenes.props.flight import TRAVEL, Flight, Rack, Stretch, Tray
+from scenes.props.floorplan import Rect
+from scenes.stage.camera import Camera
+from scenes.stage.claims import Figure, figure
+from scenes.stage.keys import Path, Track, arrive, leave, pulse
+from scenes.stage.overlay import Number, Run, Text
+from scenes.stage.palette import QUIET, THREAD
+from scenes.stage.passage import Passage, Scenery
+from scenes.stage.type import CODE, FACT, LABEL, NUMBER, SMALL, measure_text
+from scenes.stage.world import Fog, Ground, Light, Ribbons, World
+
+LEFT, RIGHT = 96, 1824
+LINE_1, LINE_2 = 292, 352  # baselines of the code and of what explains it
+BIG, FINE = 318, 372  # baselines of the number on the right and of the line under it
+WIDE, DEEP = 18.2, 8.9  # what the camera's distances are made for, world units
+
+
+def microseconds(reading: Reading) -> Figure:
+    """A time as µs with one decimal, from a reading in s or ns."""
+    return figure(reading, 1, "µs", {"s": 1e6, "ns": 1e-3}[reading.quantity.unit])
+
+
+class Launch(Passage):
+    """Launching is easy; how fast did it run?"""
+
+    name: ClassVar[str] = "launch"
+    title: ClassVar[str] = "LAUNCH"
+    chapter: ClassVar[str] = "CUDA for Deep Learning, Ch. 2"
+    bars: ClassVar[int] = 4
+    launch_at: ClassVar[tuple[int, float]] = (2, 1.0)  # the first blocks leave the tray
+    run_from: ClassVar[tuple[int, float]] = (3, 1.0)  # the recording fills the beats from here ...
+    run_to: ClassVar[tuple[int, float]] = (4, 3.0)  # ... to here, by one factor
+
+    def construct(self) -> None:
+        # Set the chip of the GPU that ran the launch on its board, and the blocks of the launch on a tray behind it.
+        owned = self.data.launch_trace()
+        trace = owned.value if owned else None
+        chip = Chip(owned.device, len(set(owned.value.sm))) if owned else Chip(self.data.device)
+        tray = self._tray(chip, trace)
+        self.prop(Scenery(self._light(tray)), chip, tray)
+
+        # Send every block to its SM as recorded; one of them holds the thread that we follow.  Nothing recorded, nothing moves.
+        if trace:
+            flight = self._fly(trace, chip, tray)
+            hero = flight.hero or 0
+            cube = Cube(self._hop(flight, hero), size=flight.cube)
+        else:
+            hero = tray.shape[0] // 2
+            self.prop(Rack(tray, skip=hero))
+            cube = Cube(tray.places()[hero], size=tray.cube)
+        self.prop(cube)
+        self._mark(cube)
+
+        # Begin beside our block, draw back over the whole chip for the run, dive to where our block ran.
+        self.camera_at = self._travel(chip, cube)
+        self.dim.to(0.6, self.clock.beats, 0.5, leave)
+
+        # Type the launch; say what a launch costs and how many SMs wait; let the recording's clock run.
+        self._type_launch(trace)
+        self._count_sms(chip, trace)
+        if trace:
+            self._say_cost()
+            self._run_clock(trace)
+        else:
+            shown = Track(0.0).to(1.0, self.at(2, 2), 0.5)
+            self.text(Text(f"block trace not measured on {self.data.device.name}", LABEL, LEFT, LINE_2, opacity=shown))
+        self.finish()
+
+    # ---- what stands in the world ------------------------------------------------------------------------------------
+
+    def _light(self, tray: Tray) -> Callable[[World, float], None]:
+        """The pool of light goes from the tray to the chip as the blocks do."""
+        place = Track(tray.rect.y0).to(0.4, self.at(3), 4.0)
+
+        def arrange(world: World, beat: float) -> None:
+            world.light = Light(focus=(0.0, place(beat)), radius=13.0, ambient=0.36)
+            world.fog = Fog(start=26.0, end=70.0)
+            world.ground = Ground(spacing=2.0, extent=70.0)
+
+        return arrange
+
+    def _tray(self, chip: Chip, trace: LaunchTrace | None) -> Tray:
+        """A shelf behind the package; without a recording it holds one block for each SM."""
+        count = trace.blocks if trace else max(1, len(chip.plan.sms))
+        package, behind = chip.plan.package, chip.reach.y1 + 0.4
+        return Tray(Rect(package.x0 + 2.2, behind, package.x1 - 2.2, behind + 3.4), BOARD + 0.24, count, 0.2)
+
+    def _stretch(self, trace: LaunchTrace) -> Stretch:
+        return Stretch(self.at(*self.run_from), self.at(*self.run_to), float(max(trace.end_ns)))
+
+    def _fly(self, trace: LaunchTrace, chip: Chip, tray: Tray) -> Flight:
+        flight: Flight = self.prop(Flight(trace, chip, tray, self._stretch(trace), self.at(*self.launch_at)))
+        chip.work = flight.work
+        flight.hero = flight.last_near(0.0, chip.plan.die.y0)
+        return flight
+
+    def _hop(self, flight: Flight, hero: int) -> Callable[[float], tuple[float, float, float]]:
+        """Our block flies as recorded; while it waits it stands out of the queue by half its height and ducks on every beat."""
+        rest = Track(0.5).to(0.0, float(flight.depart[hero]) + TRAVEL, TRAVEL)
+
+        def where(beat: float) -> tuple[float, float, float]:
+            x, y, z = flight.position(beat)[hero]
+            return float(x), float(y), float(z) + flight.cube * rest(beat) * (1.0 - 0.6 * pulse(beat))
+
+        return where
+
+    def _mark(self, cube: Cube) -> None:
+        """A hairline stands on our block, so that it is found among a thousand; in the first bars it is named."""
+
+        drawn = Track(1.0).to(0.0, self.at(5), 1.0)
+
+        class Hairline:
+            def draw(self, world: World, beat: float) -> None:
+                line = cube.top(beat, 0.05), cube.top(beat, 0.6)
+                world.add(Ribbons.of(*line, 0.03, THREAD, alpha=0.8 * drawn(beat), emission=0.4))
+
+        self.prop(Hairline())
+        shown = Track(1.0).to(0.0, self.at(2), 0.5)
+        self.text(Text("our thread's block", LABEL, 0, -14, "centre", shown, at=lambda beat: cube.top(beat, 0.63)))
+
+    def _travel(self, chip: Chip, cube: Cube) -> Callable[[float], Camera]:
+        """Keys of the camera: where it looks, distance, azimuth and elevation."""
+        reach = chip.reach
+        far = max((reach.x1 - reach.x0) / WIDE, (reach.y1 - reach.y0) / DEEP, 0.5)
+        middle = (reach.y0 + reach.y1) / 2
+        first, last = cube.centre(0.0), cube.centre(self.clock.beats)
+        path = Path(
+            [
+                (self.at(1), (first[0] * 0.62, first[1] - 0.6, first[2] + 0.55, 8.5, -20.0, 19.0)),
+                (self.at(1, 3), (first[0] * 0.75, first[1] - 1.5, 1.5, 10.5, -21.0, 20.0)),
+                (self.at(2), (first[0] * 0.4, first[1] - 3.0, 1.6, 16.0 * far, -20.0, 21.0)),
+                (self.at(3), (0.0, middle + 0.9, 1.6, 23.0 * far, -10.0, 23.0)),
+                (self.at(4), (0.0, middle + 0.7, 1.5, 22.5 * far, 11.0, 24.0)),
+                (self.at(*self.run_to), (last[0] * 0.5, last[1] * 0.5 + 0.4, 0.9, 18.0 * far, 19.0, 27.0)),
+                (self.at(5), (last[0], last[1], last[2] + 0.1, 3.2, 26.0, 33.0)),
+            ]
+        )
+
+        def camera(beat: float) -> Camera:
+            x, y, z, distance, azimuth, elevation = path(beat)
+            return Camera.orbit((x, y, z), distance, azimuth, elevation)
+
+        return camera
+
+    # ---- what is written ---------------------------------------------------------------------------------------------
+
+    def _type_launch(self, trace: LaunchTrace | None) -> None:
+        """`kernel<<<blocks, threads>>>();` a term a beat; on the launch its two words turn into the recorded numbers."""
+        launch = self.at(*self.launch_at)
+
+        def typed(word: str, beat: int, start: float = 0.0) -> Callable[[float], str]:
+            began = self.at(1, beat + start)
+            return lambda now: word[: len(word) if beat == 1 else max(0, int((now - began) * 16))]
+
+        def term(word: str, value: int | None, beat: int, start: float) -> Callable[[float], str]:
+            before = typed(word, beat, start)
+            return lambda now: before(now) if value is None or now < launch else str(value)
+
+        def caret(now: float) -> str:
+            return "_" if now < launch and now % 1.0 < 0.75 else ""
+
+        quiet = CODE.coloured(QUIET)
+        self.text(
+            Run(
+                [
+                    (typed("kernel", 1), quiet, 1.0),
+                    (typed("<<<", 2), quiet, 1.0),
+                    (term("blocks", trace.blocks if trace else None, 2, 0.2), CODE, 1.0),
+                    (typed(", ", 3), quiet, 1.0),
+                    (term("threads", trace.threads if trace else None, 3, 0.1), CODE, 1.0),
+                    (typed(">>>", 3, 0.6), quiet, 1.0),
+                    (typed("();", 4), quiet, 1.0),
+                    (caret, CODE, 1.0),
+                ],
+                LEFT, LINE_1, Track(1.0).to(0.0, self.at(4, 4), 0.5),
+            )
+        )  # fmt: skip
+
+    def _count_sms(self, chip: Chip, trace: LaunchTrace | None) -> None:
+        """How many SMs wait for blocks, until the run begins; of another GPU than the film's, only its name."""
+        count = self.data.get("device.sm_count")
+        shown = Track(0.0).to(1.0, self.at(2, 1.4), 0.4, arrive).to(0.0, self.at(3) if trace else self.at(4, 4), 0.5)
+        if chip.device.name != self.data.device.name:
+            self.text(Text(f"recorded on {chip.device.name}", SMALL, RIGHT, FINE, "right", shown))
+            return
+        if count is None:
+            return
+        self.text(Number(figure(count, 0, "SMs"), NUMBER, RIGHT, BIG, "right", shown))
+        named = "streaming multiprocessors, " if trace else ""  # without a trace its place is taken
+        self.text(Text(named + count.quantity.source, SMALL, RIGHT, FINE, "right", shown))
+
+    def _say_cost(self) -> None:
+        """What it takes to launch nothing, while the blocks leave."""
+        latency = self.data.get("traces.launch.launch_latency")
+        if latency is None:
+            return
+        cost = microseconds(latency)
+        shown = Track(0.0).to(1.0, self.at(2, 1.4), 0.4).to(0.0, self.at(3), 0.25)
+        self.text(Number(cost, FACT, LEFT, LINE_2, opacity=shown))
+        words = f" for an empty launch, {cost.source}"
+        self.text(Text(words, SMALL, LEFT + measure_text(cost.text, FACT, 1.0)[0], LINE_2, opacity=shown))
+
+    def _run_clock(self, trace: LaunchTrace) -> None:
+        """The recording's clock runs up to the whole time, which stays; then the film's question."""
+        duration = self.data.get("traces.launch.duration")
+        if duration is None:
+            return
+        stretch, whole = self._stretch(trace), microseconds(duration)
+        begin, end = self.at(*self.run_from), self.at(*self.run_to)
+
+        def clock(beat: float) -> str:
+            return f"{stretch.ns(beat) / 1e3:.1f} µs"
+
+        running = Track(0.0).to(1.0, begin + 0.5, 0.5).set(0.0, end)
+        self.text(Text(clock, NUMBER, RIGHT, BIG, "right", running, kind="clock"))
+        self.text(Number(whole, NUMBER, RIGHT, BIG, "right", Track(0.0).set(1.0, end)))
+
+        beats = Text(f"1 beat = {stretch.ns(begin + 1.0) / 1e3:.1f} µs of the run", SMALL, LEFT, LINE_2, kind="clock")
+        beats.opacity = Track(0.0).to(1.0, begin + 0.5, 0.5).to(0.0, end, 0.25)
+        self.text(beats)
+
+        tail = f" {whole.source}"
+        edge = RIGHT - measure_text(tail, SMALL, 1.0)[0]
+        head = edge - measure_text(whole.text, FACT, 1.0)[0]
+        shown = Track(0.0).to(1.0, begin + 0.5, 0.5).to(0.0, end, 0.25)
+        self.text(Text("of ", SMALL, head, FINE, "right", shown))
+        self.text(Number(whole, FACT, edge, FINE, "right", shown))
+        self.text(Text(tail, SMALL, RIGHT, FINE, "right", shown))
+        self.text(Text("is that fast?", FACT, RIGHT, FINE + 6, "right", Track(0.0).to(1.0, end + 0.25, 0.25)))

@@ -1,0 +1,276 @@
+"""Launch: every block is on the SM that ran it for as long as recorded, on one scale of time; nothing recorded, nothing moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from manim import tempconfig
+
+from audio.timeline import Timeline
+from measure import schema
+from measure.dataset import Dataset
+from measure.records import SCHEMA_VERSION, Device, LaunchTrace, Measurements, Memory, Quantity, Run, Traces
+from scenes.launch import Launch
+from scenes.props.chip import Chip
+from scenes.props.flight import DROP, SETTLE, TRAVEL, Flight, FlightError, Rack, Stretch, Tray, seat_grid, seats, sites
+from scenes.props.floorplan import Rect
+from scenes.stage.overlay import Placed
+from scenes.stage.palette import COMPUTE, THREAD
+from scenes.stage.passage import Context, Passage, Window
+from scenes.stage.world import Boxes, World
+
+WIDTH, HEIGHT = 480, 270
+START, END = 8.0, 14.0  # the recording fills bar 3 beat 1 to bar 4 beat 3
+SMS = 6
+# two at once on each SM: 0 to 100 ns, then 120 to 220; block 12 alone up to 300
+STARTS = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 120, 120, 120)
+ENDS = (100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 300, 220, 220)
+ON = (0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 3, 1, 3)
+
+
+def measured(value: float, unit: str) -> Quantity:
+    return Quantity(value, unit, "measured")
+
+
+def trace(sm: tuple[int, ...] = ON) -> LaunchTrace:
+    whole, latency = measured(300, "ns"), measured(4.26e-6, "s")
+    return LaunchTrace(len(sm), 256, "work", sm, STARTS, ENDS, measured(32, "ns"), whole, latency, measured(2, ""))
+
+
+DEVICE = Device("Test GPU", "test-gpu", sm_count=measured(SMS, ""), l2_size=measured(5e7, "B"), memory=Memory("HBM3e", 4))
+
+
+def flight(record: LaunchTrace | None = None) -> Flight:
+    chip = Chip(DEVICE)
+    made = Flight(record or trace(), chip, Tray(Rect(-3, 4, 3, 7), 0.8, 15, 0.2), Stretch(START, END, 300.0), launch=4.0)
+    chip.work = made.work
+    return made
+
+
+def passage(specs: list[str | Path], monkeypatch: pytest.MonkeyPatch) -> Launch:
+    """The scene with all its props and texts, ready to paint any frame; 120 BPM, so that a beat is half a second."""
+    timeline = Timeline("test", 8.0, tuple(k / 2 for k in range(17)), tuple(range(0, 17, 4)))
+    monkeypatch.setattr(Passage, "achieved", lambda self: lambda beat: None)
+    scene = Launch(Context(Dataset.open(specs), timeline, 1, 4), Window(0, 0))
+    scene.setup()
+    scene.construct()
+    return scene
+
+
+@pytest.fixture(autouse=True)
+def small(tmp_path: Path) -> Iterator[None]:
+    with tempconfig({"pixel_width": WIDTH, "pixel_height": HEIGHT, "frame_rate": 30, "media_dir": str(tmp_path / "media")}):
+        yield
+
+
+@pytest.fixture
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Launch:
+    path = tmp_path / "test-gpu.json"
+    schema.save(Measurements(SCHEMA_VERSION, DEVICE, Run("2026-01-02"), traces=Traces(launch=trace())), path)
+    return passage([path], monkeypatch)
+
+
+@pytest.fixture
+def absent(monkeypatch: pytest.MonkeyPatch) -> Launch:
+    return passage(["rtx-3090-published"], monkeypatch)
+
+
+def texts(scene: Launch, beat: float) -> list[Placed]:
+    scene.paint(scene.clock.frame(beat), np.zeros((HEIGHT, WIDTH), np.uint32))
+    return [placed for placed in scene.placed if placed.opacity > 0.1]
+
+
+def boxes(scene: Launch, beat: float) -> Boxes:
+    world = World()
+    for prop in scene.props:
+        prop.draw(world, beat)
+    return world.all_boxes()
+
+
+def coloured(drawn: Boxes, colour: tuple[float, float, float]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    return np.asarray(np.abs(drawn.color - np.float32(colour)).max(axis=1) < 1e-3)
+
+
+# ---- the recording laid on the beat --------------------------------------------------------------------------------------
+
+
+def test_one_factor_between_nanoseconds_and_beats() -> None:
+    stretch = Stretch(START, END, 300.0)  # 50 ns a beat
+    assert [float(stretch.beat(ns)) for ns in (0, 50, 120, 300)] == [8.0, 9.0, 10.4, 14.0]
+    assert [stretch.ns(beat) for beat in (0.0, 8.0, 9.5, 14.0, 16.0)] == [0.0, 0.0, 75.0, 300.0, 300.0]
+
+
+@pytest.mark.parametrize("beat", [3.0, 7.9, 8.5, 9.9, 10.2, 10.6, 12.0, 12.6, 13.9, 14.5])
+def test_sms_work_in_proportion_to_the_blocks_on_them(beat: float) -> None:
+    ns = (beat - START) * 50
+    expected = [
+        sum(on == sm and start <= ns < end for on, start, end in zip(ON, STARTS, ENDS, strict=True)) / 2 for sm in range(SMS)
+    ]
+    assert flight().work(beat) == pytest.approx(expected)
+
+
+def test_blocks_land_on_their_sm_on_the_beat_of_their_start() -> None:
+    made = flight()
+    wide, deep = made.chip.tile
+    for block, (sm, start) in enumerate(zip(ON, STARTS, strict=True)):
+        beat = START + start / 50
+        x, y, z = made.position(beat)[block]
+        corner = made.chip.plan.sms[sm]
+        assert corner[0] < x < corner[0] + wide and corner[1] < y < corner[1] + deep
+        assert z == pytest.approx(made.chip.floor + made.chip.heights(made.work(beat))[sm])
+        assert made.position(beat - 0.05)[block][2] > z + 0.05  # falling until then
+    assert len(set(made.arrive[:12])) == 1  # ties are ties
+
+
+def test_blocks_leave_the_tray_in_the_recorded_order_from_the_launch_on() -> None:
+    made = flight()
+    assert made.depart[0] == 4.0
+    assert (np.diff(made.depart[:12]) > 0).all() and (made.depart[:12] <= START - TRAVEL - DROP).all()
+    assert made.depart[12:] == pytest.approx(10.4 - TRAVEL - DROP)
+    assert made.position(3.9) == pytest.approx(made.places)
+
+
+def test_no_two_blocks_share_a_seat_at_once() -> None:
+    rng = np.random.default_rng(5)
+    start = np.sort(rng.integers(0, 500, 200))
+    end = start + rng.integers(20, 90, 200)
+    sm = rng.integers(0, 4, 200)
+    q = measured(1, "ns")
+    record = LaunchTrace(200, 64, "work", tuple(map(int, sm)), tuple(map(int, start)), tuple(map(int, end)), q, q)
+    seat, number = seats(record)
+    at_once = max(int(((sm == s) & (start <= t) & (end > t)).sum()) for s in range(4) for t in range(600))
+    assert number == at_once  # lowest free seat first: never more seats than blocks at once
+    for a, b in combinations(range(200), 2):
+        if sm[a] == sm[b] and seat[a] == seat[b]:
+            assert end[a] <= start[b] or end[b] <= start[a]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 8, 16, 32])
+def test_seats_fit_their_tile(number: int) -> None:
+    centres, edge = seat_grid(number, 0.40, 0.56)
+    assert len(centres) == number
+    assert (centres - edge / 2 >= -1e-9).all() and (centres + edge / 2 <= np.array([0.40, 0.56]) + 1e-9).all()
+    for a, b in combinations(centres, 2):
+        assert np.abs(a - b).max() >= edge
+
+
+def test_sm_numbers_with_gaps_are_ranked() -> None:
+    assert list(sites(trace(), SMS)) == list(ON)
+    assert list(sites(trace(tuple(sm * 2 for sm in ON)), SMS)) == list(ON)
+    with pytest.raises(FlightError, match="names 6 SMs, but the chip that it is drawn on has 5"):
+        sites(trace(), 5)
+
+
+@pytest.mark.parametrize("number", [1, 15, 82, 924, 6336])
+def test_a_tray_holds_every_block_once(number: int) -> None:
+    tray = Tray(Rect(-7, 4, 7, 7.4), 0.5, number, 0.2)
+    places = tray.places()
+    assert len(np.unique(np.round(places, 6), axis=0)) == number
+    assert (np.abs(places[:, 0]) <= 7).all() and (places[:, 1] >= 4).all() and (places[:, 1] <= 7.4).all()
+    assert tray.on_top(np.arange(number)).sum() >= number / tray.shape[1]
+
+
+# ---- the scene -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("beat", [8.5, 10.2, 11.0, 13.5, 14.2])
+def test_the_scene_lights_the_recorded_sms(recorded: Launch, beat: float) -> None:
+    ns = (beat - START) * 50
+    busy = {on for on, start, end in zip(ON, STARTS, ENDS, strict=True) if start <= ns < end}
+    chip = next(prop for prop in recorded.props if isinstance(prop, Chip))
+    drawn = boxes(recorded, beat)
+    for sm, corner in enumerate(chip.plan.sms):
+        tile = (np.abs(drawn.origin[:, :2] - corner).max(axis=1) < 1e-4) & (np.abs(drawn.origin[:, 2] - chip.floor) < 1e-4)
+        assert tile.sum() == 1
+        assert (drawn.emission[tile] > 0).item() == (sm in busy)
+
+
+@pytest.mark.parametrize("scene", ["recorded", "absent"])
+def test_exactly_one_cube_is_magenta(scene: str, request: pytest.FixtureRequest) -> None:
+    made: Launch = request.getfixturevalue(scene)
+    for beat in np.arange(0.0, 16.0, 0.4):
+        assert coloured(boxes(made, beat), THREAD).sum() == 1
+
+
+def test_the_code_is_typed_on_the_beat_and_takes_the_recorded_numbers(recorded: Launch) -> None:
+    def code(beat: float) -> str:
+        return "".join(p.text for p in texts(recorded, beat) if p.kind == "text" and abs(p.bottom - 292 / 1080 * HEIGHT) < 0.6)
+
+    assert code(0.0) == "kernel_"
+    assert code(1.9) == "kernel<<<blocks"
+    assert code(3.7) == "kernel<<<blocks, threads>>>();_"
+    assert code(4.0) == code(12.0) == "kernel<<<15, 256>>>();"
+
+
+def test_figures_are_the_files(recorded: Launch) -> None:
+    for beat in np.arange(0.0, 16.0, 0.5):
+        texts(recorded, beat)
+    claims = {claim.key: (claim.text, claim.value, claim.source) for claim in recorded.log.claims}
+    assert claims == {
+        "device.sm_count": ("6 SMs", 6, "measured"),
+        "traces.launch.launch_latency": ("4.3 µs", 4.26e-6, "measured"),
+        "traces.launch.duration": ("0.3 µs", 300, "measured"),
+    }
+
+
+def test_the_clock_runs_with_the_recording(recorded: Launch) -> None:
+    def clock(beat: float) -> set[str]:
+        return {placed.text for placed in texts(recorded, beat) if placed.kind == "clock"}
+
+    assert clock(7.0) == set()
+    assert clock(10.0) == {"0.1 µs", "1 beat = 0.1 µs of the run"}  # 100 ns, 50 ns a beat
+    assert clock(13.5) >= {"0.3 µs"}
+    assert clock(14.3) == set()
+
+
+@pytest.mark.parametrize("scene", ["recorded", "absent"])
+def test_texts_keep_apart_and_inside(scene: str, request: pytest.FixtureRequest) -> None:
+    made: Launch = request.getfixturevalue(scene)
+    for beat in np.arange(0.0, 15.9, 0.5):
+        shown = texts(made, beat)
+        for a, b in combinations(shown, 2):
+            clear = a.right <= b.left or b.right <= a.left or a.bottom <= b.top or b.bottom <= a.top
+            assert clear or a.text == b.text, f"beat {beat}: {a.text!r} over {b.text!r}"
+        for placed in shown:
+            assert placed.left >= 0.05 * WIDTH - 1 and placed.right <= 0.95 * WIDTH + 1
+            assert placed.top >= 0.05 * HEIGHT - 1 and placed.bottom <= 0.95 * HEIGHT + 1
+
+
+def test_the_hero_spans_the_frame_during_the_run(recorded: Launch) -> None:
+    chip = next(prop for prop in recorded.props if isinstance(prop, Chip))
+    reach = chip.reach
+    for beat in np.arange(8.0, 14.1, 1.0):
+        corners = [(x, y, chip.floor) for x in (reach.x0, reach.x1) for y in (reach.y0, reach.y1)]
+        x = recorded.camera_at(beat).project(corners, 1920, 1080)[:, 0]
+        assert np.ptp(x) >= 0.6 * 1920
+
+
+def test_without_a_recording_nothing_moves_and_nothing_is_timed(absent: Launch) -> None:
+    rack = next(prop for prop in absent.props if isinstance(prop, Rack))
+    assert rack.tray.count == 82
+    first = boxes(absent, 0.0)
+    for beat in (4.0, 8.0, 9.3, 15.0):
+        later = boxes(absent, beat)
+        assert np.array_equal(first.origin, later.origin) and np.array_equal(first.color, later.color)
+        assert not coloured(later, COMPUTE).any()
+        shown = texts(absent, beat)
+        assert not any("µs" in placed.text for placed in shown)
+    words = {placed.text for placed in texts(absent, 9.0)}
+    assert {"block trace not measured on NVIDIA GeForce RTX 3090", "82 SMs", "datasheet", "blocks", "threads"} <= words
+    assert [claim.text for claim in absent.log.claims] == ["82 SMs"]
+
+
+def test_a_block_that_ends_is_gone_after_it_settled(recorded: Launch) -> None:
+    def at_work(beat: float) -> int:
+        drawn = boxes(recorded, beat)
+        cubes = np.ptp(drawn.size, axis=1) < 1e-5
+        return int((coloured(drawn, COMPUTE) & cubes).sum())
+
+    ours = 1  # the magenta one is drawn by itself
+    assert at_work(9.0) in (12, 12 - ours)
+    assert at_work(10.0 + SETTLE + 0.02) == 0
+    assert at_work(12.0) in (3, 3 - ours)
