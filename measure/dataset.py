@@ -72,6 +72,8 @@ class _File:
         yield from (f"traces.{name}" for name in ("index", "launch", "divergence") if getattr(self.content.traces, name))
         if self.content.roofs:
             yield "roofs"
+        if self.content.latencies:
+            yield "latencies"
         if self.content.all_reduce is not None:
             yield "all_reduce"
 
@@ -162,8 +164,8 @@ class Dataset:
 
         `roofs.fp32` (the roof's best figure), `roofs.fp32.datasheet`, `ladders.gemm_fp32.rungs.coalesced.rate`,
         `ladders.gemm_fp32.rungs.coalesced.traffic.load_path`, `ladders.gemm_fp32.lines.cublas.rate`,
-        `traces.launch.duration`, `traces.divergence.slowdown`, `all_reduce.bus_bandwidth.ring`, `device.memory.bandwidth`
-        and `run.clock` (both of the main file), and the derived `derived.intensity.LADDER.RUNG`,
+        `latencies.dram`, `traces.launch.duration`, `traces.divergence.slowdown`, `all_reduce.bus_bandwidth.ring`,
+        `device.memory.bandwidth` and `run.clock` (both of the main file), and the derived `derived.intensity.LADDER.RUNG`,
         `derived.achieved.LADDER.RUNG`, `derived.of_level.LADDER.RUNG`, `derived.ridge.MEMORY_ROOF.MATH_ROOF`.
         Raises DatasetKeyError for a key that could not exist.
         """

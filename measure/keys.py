@@ -15,7 +15,8 @@ from measure.records import Quantity, Roof, Traffic
 
 
 def subject_of(key: str) -> str:
-    """The part of a file that is overlaid as a whole: `roofs`, `ladders.NAME`, `traces.NAME`, `all_reduce`, `device` or `run`.
+    """The part of a file that is overlaid as a whole: `roofs`, `latencies`, `ladders.NAME`, `traces.NAME`, `all_reduce`,
+    `device` or `run`.
 
     Roofs go together, because a ridge between the roofs of two GPUs means nothing.
     """

@@ -266,12 +266,13 @@ class AllReduce:
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
-    """One measurement file."""
+    """One measurement file.  `latencies` are the cycles that one load waits, by level: shared, l1, l2, l2_far, dram."""
 
     schema: int
     device: Device
     run: Run | None
     roofs: Mapping[str, Roof] = field(default_factory=dict)
+    latencies: Mapping[str, Quantity] = field(default_factory=dict)
     ladders: Mapping[str, Ladder] = field(default_factory=dict)
     traces: Traces = field(default_factory=Traces)
     all_reduce: AllReduce | None = None

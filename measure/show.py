@@ -14,6 +14,7 @@ def table(dataset: Dataset) -> str:
     parts = [
         _device(dataset),
         _roofs(dataset),
+        _latencies(dataset),
         _ladder(dataset, "gemm_fp32"),
         _traces(dataset),
         _all_reduce(dataset),
@@ -103,6 +104,12 @@ def _ladder(dataset: Dataset, name: str) -> str:
     head = f"{ladder.title}, {ladder.problem}, {ladder.dtype}; {level}"
     foot = f"bound by: named where a rung runs within {BOUND_WITHIN:.0%} of that roof"
     return "\n".join((head, columns(rows), foot)) + (f"\n{ladder.reference}" if ladder.reference else "")
+
+
+def _latencies(dataset: Dataset) -> str:
+    found = {name: dataset.get(f"latencies.{name}") for name in ("shared", "l1", "l2", "l2_far", "dram")}
+    words = ", ".join(f"{name} {number(reading.quantity)}" for name, reading in found.items() if reading is not None)
+    return f"latency of a load in cycles: {words}" if words else ""
 
 
 def _traces(dataset: Dataset) -> str:

@@ -20,12 +20,13 @@ from measure.records import SCHEMA_VERSION, Measurements, Run
 from measure.roofline_model import binding_level
 from measure.timing import FULL, QUICK, Plan, Stopwatch, summarise
 
-SUBJECTS = ("roofs", "gemm_fp32", "counters", "index", "launch", "divergence")
+SUBJECTS = ("roofs", "latencies", "gemm_fp32", "counters", "index", "launch", "divergence")
 """What can be measured, in order; `counters` adds to gemm_fp32 and is skipped where Nsight Compute is not to be had."""
 
 ROOFS_STEPS = 6
+LATENCY_STEPS = 5
 LADDER_TURNS = 7  # six rungs and cuBLAS
-KEYS = {"roofs": "roofs", "gemm_fp32": "ladders.gemm_fp32", "counters": "counters"}
+KEYS = {"roofs": "roofs", "latencies": "latencies", "gemm_fp32": "ladders.gemm_fp32", "counters": "counters"}
 
 
 def default_output(slug: str) -> Path:
@@ -50,7 +51,10 @@ def measure(out: Path | None = None, only: Sequence[str] = (), quick: bool = Fal
     plan = QUICK if quick else FULL
     found = _begin(path, hardware, quick)
     wanted = tuple(only) if only else tuple(name for name in SUBJECTS if not _has(found, name))
-    steps = sum({"roofs": ROOFS_STEPS, "gemm_fp32": 1 + plan.rounds * LADDER_TURNS}.get(name, 1) for name in wanted)
+    steps = sum(
+        {"roofs": ROOFS_STEPS, "latencies": LATENCY_STEPS, "gemm_fp32": 1 + plan.rounds * LADDER_TURNS}.get(name, 1)
+        for name in wanted
+    )
     began = time.monotonic()
     with progress(steps, f"measuring {hardware.name}") as show:
         for name in wanted:
@@ -90,8 +94,8 @@ def _begin(path: Path, hardware: Hardware, quick: bool) -> Measurements:
 
 
 def _has(found: Measurements, name: str) -> bool:
-    if name == "roofs":
-        return bool(found.roofs)
+    if name in ("roofs", "latencies"):
+        return bool(getattr(found, name))
     if name == "gemm_fp32":
         return name in found.ladders
     if name == "counters":
@@ -118,6 +122,12 @@ def _roofs(found: Measurements, hardware: Hardware, plan: Plan, quick: bool, sho
 
     roofs, clocks = measure_roofs(hardware, plan, quick, lambda name: show.step(f"roof {name}"))
     return _clocked(replace(found, roofs=roofs), clocks, hardware)
+
+
+def _latencies(found: Measurements, hardware: Hardware, plan: Plan, quick: bool, show: Progress) -> Measurements:
+    from measure.latency import measure_latencies
+
+    return replace(found, latencies=measure_latencies(hardware, quick, lambda name: show.step(f"latency {name}")))
 
 
 def _gemm_fp32(found: Measurements, hardware: Hardware, plan: Plan, quick: bool, show: Progress) -> Measurements:
@@ -167,6 +177,7 @@ def _divergence(found: Measurements, hardware: Hardware, plan: Plan, quick: bool
 
 _MEASURE: dict[str, Callable[[Measurements, Hardware, Plan, bool, Progress], Measurements]] = {
     "roofs": _roofs,
+    "latencies": _latencies,
     "gemm_fp32": _gemm_fp32,
     "counters": _counters,
     "index": _index,

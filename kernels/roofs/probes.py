@@ -24,7 +24,8 @@ BANDWIDTH = Program(
     "bandwidth", HERE / "bandwidth.cu", ("probe_shared", "probe_l1", "probe_read", "probe_copy"), {"UNROLL": READ_UNROLL}
 )
 CLOCK = Program("clock", HERE / "clock.cu", ("read_clocks",))
-PROGRAMS = (FMA, BANDWIDTH, CLOCK)
+LATENCY = Program("latency", HERE / "latency.cu", ("chase_ca", "chase_cg", "chase_shared"))
+PROGRAMS = (FMA, BANDWIDTH, CLOCK, LATENCY)
 
 
 def fma_flop(blocks: int, rounds: int) -> int:
