@@ -1,0 +1,227 @@
+"""Divergence: one `if`, and half of the warp waits.  Both phases come from clocks that a real warp's lanes recorded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar, TypeAlias
+
+import numpy as np
+
+from scenes.props.cube import Cube
+from scenes.props.lane_time import LaneTime, Schedule, Twin
+from scenes.props.seats import Hall
+from scenes.props.warp import LANES, WIDTH, Floats, Gate, Press, Row, Warp, march
+from scenes.stage.camera import Camera
+from scenes.stage.claims import figure
+from scenes.stage.keys import Path, Track, arrive, overshoot, ramp, smooth
+from scenes.stage.overlay import Number, Run, Text
+from scenes.stage.palette import COMPUTE, QUIET
+from scenes.stage.passage import Passage, Scenery
+from scenes.stage.type import CODE, FACT, LABEL, NUMBER, SMALL, Style
+from scenes.stage.world import Fog, Ground, Light, World
+
+STRIDE = 1.6  # a step of the march, in lanes
+LENGTH = 16.0  # of the time axis
+CONDITION = "threadIdx.x < 16"  # code, where no record names its own
+AISLE = 5.0  # between the halves
+Span: TypeAlias = Callable[[float], tuple[float, float]]
+# What the recorded kernel does before and after its `if` (kernels/traces/divergence.cu), a step a beat.
+PROLOGUE = (
+    "lane = threadIdx.x",
+    "offset = lane * 4",
+    "address = x + offset",
+    "value = load address",
+    "__syncwarp()",
+    "zero = clock64()",
+    "test the condition",
+)
+EPILOGUE = ("before[lane] = zero", "start[lane] = entered", "end[lane] = left")
+
+
+class Divergence(Passage):
+    """32 lanes march in lockstep, meet an `if`, and take its two sides one after the other."""
+
+    name: ClassVar[str] = "divergence"
+    title: ClassVar[str] = "DIVERGENCE"
+    chapter: ClassVar[str] = "CUDA for Deep Learning, Ch. 3"
+
+    def construct(self) -> None:
+        owned = self.data.divergence_trace()
+        self.trace = owned.value if owned else None
+        self.condition = self.trace.condition if self.trace else CONDITION
+        self.gate, self.split, self.join = self.at(3), self.at(3, 3), self.at(8)
+        self.schedule = Schedule.of(self.trace, self.at(4), self.at(7)) if self.trace else None
+
+        # Bars 1 and 2: the warp walks up to its `if` in lockstep, an instruction a beat.
+        self.prop(Scenery(self.light))
+        self.gap = Track(0.0).to(AISLE, self.split, 0.5, overshoot).to(0.0, self.join, 0.6, smooth)
+        self.row = Row(half_of(self.condition), self.gap, lambda beat: self.feet(beat)[0], lambda beat: self.feet(beat)[1])
+        self.warp = self.prop(Warp(self.row, self.work, Hall.of(self.data).thread % LANES, self.stamp))
+        self.prop(Cube(self.warp.seat, WIDTH))
+        for k, words in enumerate(PROLOGUE, 1):
+            self.issue(float(k), self.whole, words)
+        self.camera_at = self.fly()
+        self.dim.set(0.8, 0).to(0.0, 0.5, 0.5, arrive).to(0.85, self.clock.beats, 0.5)
+
+        # Bar 3: the condition is typed on the beat; on its last word the gate's wedge drives the halves apart.
+        self.type_the_if()
+        self.name_the_halves()
+        rise = Track().to(1, self.gate, 0.6, overshoot).to(0, self.join - 0.3, 0.5)
+        wedge = Track().to(1, self.split, 0.3, overshoot).to(0, self.join - 0.4, 0.4)
+        self.prop(Gate(self.row, -0.85, rise, wedge, (self.shut(0), self.shut(1))))
+        self.lane_time = self.prop(LaneTime(self.row, self.schedule, -1.5, LENGTH, Track().to(1, self.at(4), 1.2, arrive)))
+        if self.schedule is None:
+            missing, shown = f"per-lane clocks not measured on {self.data.device.name}", Track().to(1, self.at(4), 0.5)
+            self.lane_time.marked = shown.to(0, self.join - 0.5, 0.5)
+            self.text(Text(missing, FACT, 960, 700, "centre", shown))
+        else:
+            # Bars 4 to 6: each lane lays a bar of time during exactly its recorded interval; the others wait at a shut gate.
+            self.lay_time(self.schedule)
+            # Bar 7: the same work on one path, laid over it; bar 8: what two paths cost.
+            self.compare(self.trace.uniform_cycles.value if self.trace else 0.0, self.schedule)
+
+        # Bar 8: all 32 step off together; the last beat flies in on the thread.
+        for k, words in enumerate(EPILOGUE):
+            self.issue(self.join + k, self.whole, words, 0.34)
+        self.finish()
+
+    # ---- what the lanes do --------------------------------------------------------------------------------------------
+
+    def work(self, beat: float) -> Floats:
+        """Share of work of every lane, (32,): all in lockstep, then as recorded, then all again."""
+        together = 1.0 - ramp(beat, self.split - 0.1, 0.6) + ramp(beat, self.join - 0.4, 0.4)
+        apart = self.schedule.working(beat) if self.schedule else np.zeros(LANES)
+        return np.asarray(np.maximum(together, apart))
+
+    def stamp(self, beat: float) -> Floats:
+        """Whether the beat lands on a lane: on all that work."""
+        return np.asarray(self.work(beat) > 0.5, float)
+
+    def feet(self, beat: float) -> tuple[float, float]:
+        """y and z of the row: up to the gate by bar 3, on from it in bar 8."""
+        steps = int(self.gate)
+        to, air = march(beat, 1, steps, STRIDE)
+        on, more = march(beat, self.join, self.clock.beats, STRIDE)
+        return STRIDE * steps - to - on, max(air, more) + 0.06
+
+    def shut(self, side: int) -> Callable[[float], float]:
+        """How far a half's barrier is closed: while none of its lanes runs."""
+        schedule = self.schedule
+        return lambda beat: 1.0 - float(schedule.working(beat)[schedule.side(side)].max()) if schedule else 1.0
+
+    def side(self, which: int, beat: float) -> tuple[float, float]:
+        return self.row.edges(beat, which)
+
+    def whole(self, beat: float) -> tuple[float, float]:
+        return self.row.edges(beat, 0)[0], self.row.edges(beat, 1)[1]
+
+    # ---- words ----------------------------------------------------------------------------------------------------------
+
+    def issue(self, beat: float, span: Span, words: str = "", along: float = 0.62) -> None:
+        """An instruction that lands on a beat, on the lanes of a span."""
+        tall, hang = (1.3, 1.35) if words else (0.5, 0.6)
+        card = self.prop(Press(self.warp, beat, span, tall, hang, along))
+        self.text(Text(words, FACT, 0, 15, "centre", card.shown, card.face))
+
+    def type_the_if(self) -> None:
+        words, gone = self.condition.split(), Track(1.0).to(0, self.join - 0.25, 0.5)
+        parts: list[tuple[str, Style, Callable[[float], float]]] = [("if (", CODE, typed(self.gate))]
+        for k, word in enumerate(words):
+            last = k == len(words) - 1
+            parts.append((word + (")" if last else " "), CODE, typed(self.split - (len(words) - 1 - k) / 2)))
+        self.text(Run(parts, 96, 272, gone))
+
+    def name_the_halves(self) -> None:
+        """Above each half its lanes, and from bar 4 on what the record says they do."""
+        shown = Track().to(1, self.split, 0.1).to(0, self.at(7), 0.3)
+        for side, lanes in enumerate((range(self.row.split), range(self.row.split, LANES))):
+            name = f"lanes {lanes[0]}–{lanes[-1]}"
+            for runs in (True, False):
+
+                def words(beat: float, name: str = name, verb: str = "run" if runs else "wait") -> str:
+                    return f"{name} {verb}" if self.schedule and beat >= self.at(4) else name
+
+                def seen(beat: float, side: int = side, runs: bool = runs) -> float:
+                    return shown(beat) * float((self.schedule is not None and self.schedule.runs(side, beat)) == runs)
+
+                def above(beat: float, side: int = side) -> tuple[float, float, float]:
+                    return sum(self.row.edges(beat, side)) / 2, -0.85, Gate.TALL + 0.95
+
+                self.text(Text(words, FACT.coloured(COMPUTE if runs else QUIET), 0, 0, "centre", seen, above))
+
+    def lay_time(self, schedule: Schedule) -> None:
+        time, shown = self.lane_time, Track().to(1, self.at(4), 0.4).to(0, self.join - 0.25, 0.4)
+        time.sweep, time.marked, time.bars = shown, shown, Track(1.0).to(0, self.join - 0.25, 0.5)
+        for cycles in time.marks():
+            numeral = f"{cycles:,.0f}".replace(",", " ")
+            self.text(Text(numeral, SMALL, 0, 10, "centre", shown, partial(time.spine, cycles), "axis"))
+        self.text(Text("cycles", SMALL, 0, 10, "centre", shown, partial(time.spine, 0.0)))
+        for beat in range(int(schedule.first) + 1, int(schedule.last) + 1):
+            for side in (0, 1):
+                if schedule.runs(side, beat):
+                    self.issue(float(beat), partial(self.side, side))
+
+    def compare(self, uniform: float, schedule: Schedule) -> None:
+        """Both lengths in cycles at their ends, then their ratio."""
+        lands, leaves = self.at(7), self.join
+        shown = Track().to(1, lands, 0.25).to(0, leaves - 0.5, 0.25)
+        pale = Track().to(1, lands, 0.5).to(0, leaves - 0.25, 0.5)
+        self.prop(Twin(self.lane_time, schedule, uniform, Track().to(1, lands, 1.0, arrive), pale))
+        for key, cycles, words in (("uniform_cycles", uniform, "one path"), ("cycles", schedule.total, "two paths")):
+            reading = self.data.get(f"traces.divergence.{key}")
+            if reading is not None:
+                place, shot = partial(self.lane_time.beside, cycles), figure(reading, 0)
+                self.text(Number(shot, FACT, 0, 0, "left", shown, place))
+                self.text(Text(f"{words} · {shot.source}", SMALL, 0, 42, "left", shown, place))
+        slowdown = self.data.get("traces.divergence.slowdown")
+        if slowdown is not None:
+            shot, big = figure(slowdown, 1, "×"), Track().to(1, leaves, 0.2).to(0, self.clock.beats, 0.2)
+            self.text(Number(shot, NUMBER.sized(110), 1824, 332, "right", big))
+            self.text(Text(f"the time, on two paths · {shot.source}", LABEL, 1824, 386, "right", big))
+
+    # ---- the picture ------------------------------------------------------------------------------------------------------
+
+    def light(self, world: World, beat: float) -> None:
+        world.light = Light(focus=(0.0, self.focus(beat)), radius=26.0, ambient=0.36)
+        world.fog = Fog(start=48.0, end=130.0)
+        world.ground = Ground(spacing=STRIDE, extent=90.0)
+
+    def focus(self, beat: float) -> float:
+        return self.row.y(beat) - 2.0  # type: ignore[operator]
+
+    def fly(self) -> Callable[[float], Camera]:
+        """Low along the lanes, round to face them, up to look down on time, and low again as they join."""
+        aside = 7.2 if self.schedule else 0.0  # room for the figures to the right of the tracks
+        path = Path([
+            (0, (4.6, 10.6, 1.6, 27.0, 54, 8)),
+            (4, (3.2, 4.8, 1.6, 29.0, 48, 9)),
+            (8, (1.8, -1.4, 1.7, 34.0, 38, 10)),
+            (10, (1.6, -1.4, 1.9, 42.0, 26, 12)),
+            (12, (0.0, -2.6, 1.0, 48.0, 10, 17)),
+            (16, (0.0, -2.4, 1.0, 50.0, -2, 18)),
+            (20, (0.0, -2.8, 0.4, 52.0, -8, 20)),
+            (24, (aside, -4.4, 1.0, 67.0, -2, 30)),
+            (27.25, (aside, -4.2, 1.1, 67.0, -6, 28)),
+            (28, (1.5, -3.0, 3.0, 47.0, -20, 13)),
+            (30.6, (1.0, -5.0, 2.8, 34.0, -36, 8)),
+            (32, (5.2, -7.6, 2.1, 11.0, -46, 6)),
+        ])  # fmt: skip
+
+        def camera(beat: float) -> Camera:
+            x, y, z, distance, azimuth, elevation = path(beat)
+            return Camera.orbit((x, y, z), distance, azimuth, elevation, 32.0)
+
+        return camera
+
+
+def half_of(condition: str) -> int:
+    """First lane of the second half, from a condition such as `lane < 16`; half of the warp where it says something else."""
+    found = re.search(r"<\s*(\d+)\s*$", condition)
+    return int(found[1]) if found and 0 < int(found[1]) < LANES else LANES // 2
+
+
+def typed(beat: float) -> Callable[[float], float]:
+    """Opacity of a word that snaps in on a beat."""
+    return lambda now: ramp(now, beat - 0.08, 0.08)

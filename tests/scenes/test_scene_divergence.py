@@ -1,0 +1,235 @@
+"""Divergence: what is drawn of a warp is what its lanes' clocks recorded, whichever half ran first."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from manim import tempconfig
+from numpy.typing import NDArray
+
+from audio import timeline_file, tracks
+from measure import schema
+from measure.dataset import Dataset
+from measure.records import SCHEMA_VERSION, Device, DivergenceTrace, Measurements, Quantity, Run, Traces
+from scenes import film
+from scenes.divergence import Divergence, half_of
+from scenes.props.lane_time import Schedule, nice_step
+from scenes.props.warp import LANES, march
+from scenes.stage.overlay import Placed
+from scenes.stage.palette import COMPUTE, THREAD, Colour
+from scenes.stage.passage import Context, Window
+from scenes.stage.world import Boxes, World
+
+WIDTH, HEIGHT = 480, 270
+HIGH_FIRST = ((2000,) * 16 + (0,) * 16, (4000,) * 16 + (1900,) * 16)
+LOW_FIRST = ((0,) * 16 + (2000,) * 16, (1900,) * 16 + (4000,) * 16)
+TOGETHER = ((0,) * 16 + (1000,) * 16, (3000,) * 16 + (4000,) * 16)
+
+
+def trace(clocks: tuple[tuple[int, ...], tuple[int, ...]]) -> DivergenceTrace:
+    def measured(value: float, unit: str) -> Quantity:
+        return Quantity(value, unit, "measured")
+
+    start, end = clocks
+    total, uniform, slowdown = measured(4000, "cycles"), measured(1600, "cycles"), measured(2.46, "")
+    return DivergenceTrace("threadIdx.x < 16", start, end, total, uniform, slowdown)
+
+
+def passage(spec: str | Path) -> Divergence:
+    """The scene at its place in the film's own track, with all its props and texts, ready to paint any frame."""
+    row = film.row("divergence")
+    timeline = timeline_file.load(tracks.HERE / f"{tracks.DEFAULT}{timeline_file.SUFFIX}")
+    scene = Divergence(Context(Dataset.open([spec]), timeline, row.first_bar, row.bars), Window(0, 0))
+    scene.setup()
+    scene.construct()
+    return scene
+
+
+@pytest.fixture(autouse=True)
+def small(tmp_path: Path) -> Iterator[None]:
+    with tempconfig({"pixel_width": WIDTH, "pixel_height": HEIGHT, "frame_rate": 30, "media_dir": str(tmp_path / "media")}):
+        yield
+
+
+@pytest.fixture
+def recorded(tmp_path: Path, request: pytest.FixtureRequest) -> Divergence:
+    """The scene over a hand-made file of one GPU; HIGH_FIRST unless the test names another record."""
+    record = getattr(request, "param", HIGH_FIRST)
+    path = tmp_path / "test-gpu.json"
+    device, run = Device("Test GPU", "test-gpu"), Run("2026-01-02")
+    schema.save(Measurements(SCHEMA_VERSION, device, run, traces=Traces(divergence=trace(record))), path)
+    return passage(path)
+
+
+@pytest.fixture
+def absent() -> Divergence:
+    return passage("rtx-3090-published")
+
+
+def texts(scene: Divergence, beat: float) -> list[Placed]:
+    scene.paint(scene.clock.frame(beat), np.zeros((HEIGHT, WIDTH), np.uint32))
+    return [placed for placed in scene.placed if placed.opacity > 0.1]
+
+
+def boxes(scene: Divergence, beat: float) -> Boxes:
+    world = World()
+    for prop in scene.props:
+        prop.draw(world, beat)
+    return world.all_boxes()
+
+
+def coloured(drawn: Boxes, colour: Colour) -> NDArray[np.bool_]:
+    return np.asarray(np.abs(drawn.color - np.array(colour)).max(axis=1) < 1e-3)
+
+
+# ---- a record laid on the beat -------------------------------------------------------------------------------------------
+
+
+def test_one_factor_between_cycles_and_beats() -> None:
+    schedule = Schedule.of(trace(HIGH_FIRST), 12.0, 22.0)  # 4000 cycles on 10 beats: 400 cycles a beat
+    assert schedule.total == 4000
+    assert [schedule.beat(cycles) for cycles in (0, 1900, 2000, 4000)] == [12.0, 16.75, 17.0, 22.0]
+    assert [schedule.now(beat) for beat in (0.0, 12.0, 14.5, 22.0, 30.0)] == [0, 0, 1000, 4000, 4000]
+
+
+@pytest.mark.parametrize(("record", "first"), [(HIGH_FIRST, 1), (LOW_FIRST, 0)])
+def test_which_half_runs_first_is_the_records_business(record: tuple[tuple[int, ...], tuple[int, ...]], first: int) -> None:
+    schedule = Schedule.of(trace(record), 12.0, 22.0)
+    assert [schedule.runs(first, 14.0), schedule.runs(1 - first, 14.0)] == [True, False]
+    assert [schedule.runs(first, 16.9), schedule.runs(1 - first, 16.9)] == [False, False]  # cycles 1960: between the two
+    assert [schedule.runs(first, 19.0), schedule.runs(1 - first, 19.0)] == [False, True]
+    assert not schedule.running(22.0).any()
+
+
+def test_halves_that_overlap_in_the_record_run_at_once() -> None:
+    schedule = Schedule.of(trace(TOGETHER), 12.0, 22.0)
+    assert schedule.running(17.0).sum() == LANES  # cycle 2000
+    assert schedule.running(13.0).sum() == 16
+
+
+def test_a_record_of_another_width_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected 32 lanes, found 2 starts"):
+        Schedule.of(trace(((0, 1), (2, 3))), 0.0, 1.0)
+
+
+@pytest.mark.parametrize(("total", "step"), [(5035, 1000), (4000, 1000), (3999, 500), (800, 200), (123456, 20000)])
+def test_axis_steps_are_round(total: float, step: float) -> None:
+    assert nice_step(total) == step
+
+
+@pytest.mark.parametrize(
+    ("condition", "split"), [("threadIdx.x < 16", 16), ("lane < 8", 8), ("lane < 40", 16), ("threadIdx.x % 2", 16)]
+)
+def test_the_split_is_read_from_the_condition(condition: str, split: int) -> None:
+    assert half_of(condition) == split
+
+
+def test_the_march_lands_on_every_beat() -> None:
+    for beat in range(1, 9):
+        assert march(float(beat), 1, 8, 1.5) == (1.5 * beat, 0.0)
+    assert march(0.0, 1, 8, 1.5) == (0.0, 0.0)
+    assert march(20.0, 1, 8, 1.5) == (12.0, 0.0)
+    assert march(3.9, 1, 8, 1.5)[1] > 0.05  # in the air just before
+
+
+# ---- what stands in the world --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("recorded", [HIGH_FIRST, LOW_FIRST, TOGETHER], indirect=True)
+def test_bars_are_as_long_as_their_lanes_ran(recorded: Divergence) -> None:
+    time, schedule = recorded.lane_time, recorded.schedule
+    assert schedule is not None
+    for cycles in (700.0, 2500.0, 4000.0):
+        drawn = boxes(recorded, schedule.beat(cycles))
+        bars = coloured(drawn, COMPUTE) & (drawn.origin[:, 1] + drawn.size[:, 1] <= time.near + 1e-4)
+        begun = schedule.start < cycles
+        assert bars.sum() == begun.sum()
+        centre = drawn.origin[bars, 0] + drawn.size[bars, 0] / 2
+        order = np.argsort(centre)
+        far, close = (drawn.origin + drawn.size)[bars, 1][order], drawn.origin[bars, 1][order]
+        # the axis is linear: y = near - length x cycles / total, written out here a second time
+        place = -time.length / 4000.0
+        assert far == pytest.approx(time.near + place * schedule.start[begun], abs=1e-3)
+        assert close == pytest.approx(time.near + place * np.minimum(schedule.end[begun], cycles), abs=1e-3)
+        assert centre[order] == pytest.approx(recorded.row.x(schedule.beat(cycles))[begun], abs=1e-3)
+
+
+def test_lanes_at_work_are_tall_and_waiting_ones_low(recorded: Divergence) -> None:
+    schedule = recorded.schedule
+    assert schedule is not None
+    early, late = recorded.warp.heights(schedule.beat(1000.0)), recorded.warp.heights(schedule.beat(3000.0))
+    assert early[16:].min() > 2 * early[:16].max()
+    assert late[:16].min() > 2 * late[16:].max()
+
+
+def test_always_32_lanes_and_one_magenta_thread(recorded: Divergence, absent: Divergence) -> None:
+    for scene in (recorded, absent):
+        for beat in np.arange(0.0, 32.0, 0.7):
+            assert coloured(boxes(scene, beat), THREAD).sum() == 1
+            assert scene.row.x(beat).shape == scene.warp.heights(beat).shape == (32,)
+
+
+def test_boxes_do_not_run_into_each_other(recorded: Divergence) -> None:
+    for beat in np.arange(0.0, 32.0, 0.23):
+        drawn = boxes(recorded, float(beat))
+        low, high = drawn.origin, drawn.origin + drawn.size
+        shared = np.minimum(high[:, None], high[None]) - np.maximum(low[:, None], low[None])
+        clash = (shared > 0.02).all(axis=2) & ~np.eye(len(low), dtype=bool)
+        assert not clash.any(), f"beat {beat:.2f}: {[(drawn.origin[i], drawn.size[i]) for i in np.argwhere(clash)[0]]}"
+
+
+# ---- words ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("recorded", "first"), [(HIGH_FIRST, "16–31"), (LOW_FIRST, "0–15")], indirect=["recorded"])
+def test_labels_say_who_runs_and_who_waits(recorded: Divergence, first: str) -> None:
+    second = "0–15" if first == "16–31" else "16–31"
+    schedule = recorded.schedule
+    assert schedule is not None
+    early = {placed.text for placed in texts(recorded, schedule.beat(1000.0))}
+    late = {placed.text for placed in texts(recorded, schedule.beat(3000.0))}
+    assert {f"lanes {first} run", f"lanes {second} wait"} <= early
+    assert {f"lanes {second} run", f"lanes {first} wait"} <= late
+
+
+def test_figures_are_the_records(recorded: Divergence) -> None:
+    for beat in range(32):
+        texts(recorded, beat)
+    claims = {claim.key: claim.text for claim in recorded.log.claims}
+    assert claims == {
+        "traces.divergence.cycles": "4 000 cycles",
+        "traces.divergence.uniform_cycles": "1 600 cycles",
+        "traces.divergence.slowdown": "2.5 ×",
+    }
+
+
+def test_the_condition_is_typed_by_the_beat_that_splits(recorded: Divergence) -> None:
+    assert "threadIdx.x " not in [placed.text for placed in texts(recorded, 8.2)]
+    assert {"if (", "threadIdx.x ", "< ", "16)"} <= {placed.text for placed in texts(recorded, 10.0)}
+
+
+def test_without_a_record_nothing_is_invented(absent: Divergence) -> None:
+    seen = [placed for beat in range(32) for placed in texts(absent, beat)]
+    assert "per-lane clocks not measured on NVIDIA GeForce RTX 3090" in {placed.text for placed in seen}
+    assert not [p.text for p in seen if p.kind == "axis" or p.text.endswith((" run", " wait", "cycles", "×"))]
+    assert not [claim for claim in absent.log.claims if claim.key.startswith("traces.")]
+    for beat in range(13, 27):
+        assert not coloured(boxes(absent, beat), COMPUTE).any()  # no lane is shown at work
+
+
+@pytest.mark.parametrize("recorded", [HIGH_FIRST, TOGETHER], indirect=True)
+def test_texts_keep_apart_and_inside(recorded: Divergence, absent: Divergence) -> None:
+    left, top, right, bottom = 96 / 4 - 1, 54 / 4 - 1, WIDTH - 96 / 4 + 1, HEIGHT - 54 / 4 + 1
+    for scene in (recorded, absent):
+        for beat in np.arange(0.0, 32.0, 0.5):
+            placed = texts(scene, float(beat))
+            for text in placed:
+                inside = left <= text.left and text.right <= right and top <= text.top and text.bottom <= bottom
+                assert inside, f"beat {beat}: {text}"
+            for a, b in itertools.combinations([text for text in placed if text.kind != "lyric-lit"], 2):
+                apart = a.right <= b.left or b.right <= a.left or a.bottom <= b.top or b.bottom <= a.top
+                assert apart, f"beat {beat}: {a.text!r} on {b.text!r}"
