@@ -137,8 +137,8 @@ class Launch(Passage):
         first, last = cube.centre(0.0), cube.centre(self.clock.beats)
         path = Path(
             [
-                (self.at(1), (first[0] * 0.62, first[1] - 0.6, first[2] + 0.55, 8.5, -20.0, 19.0)),
-                (self.at(1, 3), (first[0] * 0.75, first[1] - 1.5, 1.5, 10.5, -21.0, 20.0)),
+                (self.at(1), (first[0] * 0.62, first[1] - 0.8, first[2] + 0.05, 9.2, -20.0, 19.0)),
+                (self.at(1, 3), (first[0] * 0.75, first[1] - 1.5, 1.2, 10.8, -21.0, 20.0)),
                 (self.at(2), (first[0] * 0.4, first[1] - 3.0, 1.6, 16.0 * far, -20.0, 21.0)),
                 (self.at(3), (0.0, middle + 0.9, 1.6, 23.0 * far, -10.0, 23.0)),
                 (self.at(4), (0.0, middle + 0.7, 1.5, 22.5 * far, 11.0, 24.0)),
@@ -157,10 +157,10 @@ class Launch(Passage):
 
     def _type_launch(self, trace: LaunchTrace | None) -> None:
         """`kernel<<<blocks, threads>>>();` a term a beat; on the launch its two words turn into the recorded numbers."""
-        launch = self.at(*self.launch_at)
+        launch = self.at(*self.launch_at) - 0.02  # half a frame: the beat's own frame has the numbers
 
         def typed(word: str, beat: int, start: float = 0.0) -> Callable[[float], str]:
-            began = self.at(1, beat + start)
+            began = self.at(1, beat + start) - 0.2  # so that the first letters are there on the beat
             return lambda now: word[: len(word) if beat == 1 else max(0, int((now - began) * 16))]
 
         def term(word: str, value: int | None, beat: int, start: float) -> Callable[[float], str]:

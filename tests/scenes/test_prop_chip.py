@@ -57,6 +57,14 @@ def test_rows_follow_real_dies() -> None:
     assert (rows_of(82), floorplan(RTX_3090).columns) == (6, 14)  # GA102 has 84 SMs, the RTX 3090 uses 82 of them
 
 
+def test_a_short_row_is_centred() -> None:
+    sms = floorplan(RTX_3090).sms
+    back = sms[sms[:, 1] == sms[:, 1].max()]
+    assert len(back) == 12
+    assert back[:, 0].min() - sms[:, 0].min() == pytest.approx(sms[:, 0].max() - back[:, 0].max())
+    assert back[:, 0].min() > sms[:, 0].min()
+
+
 @pytest.mark.parametrize(
     ("total", "parts", "shares"), [(22, 4, [6, 5, 5, 6]), (14, 3, [5, 4, 5]), (12, 3, [4, 4, 4]), (1, 1, [1])]
 )
@@ -108,11 +116,11 @@ def test_copper_between_memory_and_die_is_cyan_and_the_rest_is_not() -> None:
     world = World()
     Chip(H200).draw(world, 0.0)
     ribbons = world.all_ribbons()
-    blue = np.abs(ribbons.color - np.float32(MEMORY)).max(axis=1) < 1e-3
+    blue = np.abs(ribbons.color - np.array(MEMORY)).max(axis=1) < 1e-3
     x = np.concatenate([ribbons.a[blue], ribbons.b[blue]])[:, 0]
     die = floorplan(H200).die
     assert blue.any() and (np.abs(x) >= die.x1 - 1e-4).all()  # float32
-    assert (np.abs(ribbons.color[~blue] - np.float32(STEEL)).max(axis=1) < 1e-3).all()
+    assert (np.abs(ribbons.color[~blue] - np.array(STEEL)).max(axis=1) < 1e-3).all()
 
 
 @pytest.mark.parametrize("device", [H200, RTX_3090, BARE])

@@ -1,4 +1,4 @@
-"""Launch: every block is on the SM that ran it for as long as recorded, on one scale of time; nothing recorded, nothing moves."""
+"""Launch: every block is on the SM that ran it, as long as recorded, on one scale of time; nothing recorded, nothing moves."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def boxes(scene: Launch, beat: float) -> Boxes:
 
 
 def coloured(drawn: Boxes, colour: tuple[float, float, float]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    return np.asarray(np.abs(drawn.color - np.float32(colour)).max(axis=1) < 1e-3)
+    return np.asarray(np.abs(drawn.color - np.array(colour)).max(axis=1) < 1e-3)
 
 
 # ---- the recording laid on the beat --------------------------------------------------------------------------------------
