@@ -71,7 +71,7 @@ class Divergence(Passage):
         rise = Track().to(1, self.gate, 0.6, overshoot).to(0, self.join - 0.3, 0.5)
         wedge = Track().to(1, self.split, 0.3, overshoot).to(0, self.join - 0.4, 0.4)
         self.prop(Gate(self.row, -0.85, rise, wedge, (self.shut(0), self.shut(1))))
-        self.lane_time = self.prop(LaneTime(self.row, self.schedule, -1.5, LENGTH, Track().to(1, self.at(4), 1.2, arrive)))
+        self.lane_time = self.prop(LaneTime(self.row, self.schedule, -1.5, LENGTH, Track().to(1, self.at(4), 1.6, arrive)))
         if self.schedule is None:
             missing, shown = f"per-lane clocks not measured on {self.data.device.name}", Track().to(1, self.at(4), 0.5)
             self.lane_time.marked = shown.to(0, self.join - 0.5, 0.5)
@@ -91,7 +91,7 @@ class Divergence(Passage):
 
     def work(self, beat: float) -> Floats:
         """Share of work of every lane, (32,): all in lockstep, then as recorded, then all again."""
-        together = 1.0 - ramp(beat, self.split - 0.1, 0.6) + ramp(beat, self.join - 0.4, 0.4)
+        together = 1.0 - ramp(beat, self.split + 0.4, 0.6) + ramp(beat, self.join - 0.4, 0.4)
         apart = self.schedule.working(beat) if self.schedule else np.zeros(LANES)
         return np.asarray(np.maximum(together, apart))
 
@@ -166,7 +166,7 @@ class Divergence(Passage):
     def compare(self, uniform: float, schedule: Schedule) -> None:
         """Both lengths in cycles at their ends, then their ratio."""
         lands, leaves = self.at(7), self.join
-        shown = Track().to(1, lands, 0.25).to(0, leaves - 0.5, 0.25)
+        shown = Track().to(1, lands, 0.25).to(0, leaves - 0.6, 0.2)
         pale = Track().to(1, lands, 0.5).to(0, leaves - 0.25, 0.5)
         self.prop(Twin(self.lane_time, schedule, uniform, Track().to(1, lands, 1.0, arrive), pale))
         for key, cycles, words in (("uniform_cycles", uniform, "one path"), ("cycles", schedule.total, "two paths")):
@@ -193,7 +193,7 @@ class Divergence(Passage):
 
     def fly(self) -> Callable[[float], Camera]:
         """Low along the lanes, round to face them, up to look down on time, and low again as they join."""
-        aside = 7.2 if self.schedule else 0.0  # room for the figures to the right of the tracks
+        aside, far = (7.5, 67.0) if self.schedule else (0.0, 54.0)  # room for the figures to the right of the tracks
         path = Path([
             (0, (4.6, 10.6, 1.6, 27.0, 54, 8)),
             (4, (3.2, 4.8, 1.6, 29.0, 48, 9)),
@@ -202,8 +202,8 @@ class Divergence(Passage):
             (12, (0.0, -2.6, 1.0, 48.0, 10, 17)),
             (16, (0.0, -2.4, 1.0, 50.0, -2, 18)),
             (20, (0.0, -2.8, 0.4, 52.0, -8, 20)),
-            (24, (aside, -4.4, 1.0, 67.0, -2, 30)),
-            (27.25, (aside, -4.2, 1.1, 67.0, -6, 28)),
+            (24, (aside, -4.4, 1.0, far, -2, 30)),
+            (27.25, (aside, -4.2, 1.1, far, -6, 28)),
             (28, (1.5, -3.0, 3.0, 47.0, -20, 13)),
             (30.6, (1.0, -5.0, 2.8, 34.0, -36, 8)),
             (32, (5.2, -7.6, 2.1, 11.0, -46, 6)),

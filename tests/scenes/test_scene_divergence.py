@@ -225,7 +225,7 @@ def test_without_a_record_nothing_is_invented(absent: Divergence) -> None:
 def test_texts_keep_apart_and_inside(recorded: Divergence, absent: Divergence) -> None:
     left, top, right, bottom = 96 / 4 - 1, 54 / 4 - 1, WIDTH - 96 / 4 + 1, HEIGHT - 54 / 4 + 1
     for scene in (recorded, absent):
-        for beat in np.arange(0.0, 32.0, 0.5):
+        for beat in np.arange(0.0, 32.0, 0.3):
             placed = texts(scene, float(beat))
             for text in placed:
                 inside = left <= text.left and text.right <= right and top <= text.top and text.bottom <= bottom
