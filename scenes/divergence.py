@@ -60,7 +60,7 @@ class Divergence(Passage):
         self.row = Row(half_of(self.condition), self.gap, lambda beat: self.feet(beat)[0], lambda beat: self.feet(beat)[1])
         self.warp = self.prop(Warp(self.row, self.work, Hall.of(self.data).thread % LANES, self.stamp))
         self.prop(Cube(self.warp.seat, WIDTH))
-        for k, words in enumerate(PROLOGUE, 1):
+        for k, words in enumerate(PROLOGUE[: int(self.gate) - 1], 1):
             self.issue(float(k), self.whole, words)
         self.camera_at = self.fly()
         self.dim.set(0.8, 0).to(0.0, 0.5, 0.5, arrive).to(0.85, self.clock.beats, 0.5)
