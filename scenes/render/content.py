@@ -131,8 +131,14 @@ def _imports(module: str) -> Iterator[str]:
             continue
         for name in names:
             steps = name.split(".")
-            if steps[0] in OURS or steps[0] == module.split(".")[0]:
+            if steps[0] in OURS or _beside(module, steps[0]):
                 yield from (found for end in range(1, len(steps) + 1) if _path(found := ".".join(steps[:end])) is not None)
+
+
+def _beside(module: str, other: str) -> bool:
+    """Whether a top-level module lies in the folder that a module is imported from: a scene's own helper."""
+    path, mine = _path(module), _path(other)
+    return path is not None and mine is not None and mine.parent == path.parents[module.count(".")]
 
 
 @functools.cache
