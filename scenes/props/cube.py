@@ -18,7 +18,7 @@ Vector = tuple[float, float, float]
 class Cube:
     """A glowing magenta cube that stands with the centre of its base on `position` (a point, a Path or a function of the beat).
 
-    `size` is the edge in world units; `stretch` scales the height and keeps the volume, for anticipation (< 1) and flight (> 1).
+    `size` is the edge in world units; `stretch` scales the height and keeps the volume: anticipation (< 1), flight (> 1).
     """
 
     position: Point

@@ -1,0 +1,202 @@
+"""Indexing: every thread computes its own number, and the numbers build a staircase; the last block's tail is turned away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scenes.props.cube import Cube
+from scenes.props.seats import APPROACH, CUT_LIGHT, REST, Floats, Hall, Plain, Vector, camera_of, light_hall
+from scenes.props.tiers import FENCE_HEIGHT, TRAY, UNIT, Tiers
+from scenes.stage.keys import Path, Track, arrive, leave, linear, overshoot, ramp, smooth
+from scenes.stage.overlay import Run, Text
+from scenes.stage.palette import MEMORY, THREAD
+from scenes.stage.passage import Passage, Scenery
+from scenes.stage.type import CODE, LABEL, NUMBER, SMALL
+
+LEFT, LINE_1, LINE_2 = 96.0, 252.0, 310.0  # places of the code on the frame, design pixels
+ADVANCE = 0.6 * CODE.size  # of every glyph of the code face
+TERMS = ("  i", " = ", "blockIdx.x", " * ", "blockDim.x", " + ", "threadIdx.x")
+
+
+class Indexing(Passage):
+    """Bars 1 to 8: the hall, one code for all, two names, the sum of them, what was stored, and who was turned away."""
+
+    name: ClassVar[str] = "indexing"
+    title: ClassVar[str] = "EVERY THREAD ITS NUMBER"
+    chapter: ClassVar[str] = "CUDA for Deep Learning, Ch. 2"
+    bars: ClassVar[int] = 8
+
+    def construct(self) -> None:
+        trace = self.data.index_trace()
+        self.hall = hall = Hall.of(self.data)
+        self.tiers = tiers = Tiers(hall, trace.value if trace else None, hop=self._hop, heat=self._heat)
+        block, thread = hall.block, hall.thread
+
+        # Cut in on the cube; the plain sinks away from the outside in, eight blocks of seats stay and are lifted onto slabs.
+        self.hud_shown.set(0.0, -1.0).to(1.0, self.at(1, 4), 1.0)
+        light = Path([(0.0, CUT_LIGHT), (self.at(2), (44.0, 1.25))])
+        self.prop(Scenery(lambda world, beat: light_hall(world, self._focus(beat), *light(beat))))
+        self.prop(Plain(hall, self._outside, lambda beat, distance: np.zeros_like(distance)))
+        tiers.tray.to(1.0, self.at(1, 4), 1.0, overshoot)
+        tiers.hover.to(0.75, self.at(5), 0.75, overshoot)
+        self.prop(tiers)
+        self.cube = self.prop(Cube(lambda beat: tiers.foot(beat, block, thread)))
+
+        # Number the blocks in the second bar, an eighth note each; when they stand as a staircase, on their other ends.
+        for b in range(hall.blocks):
+            label = f"block {b}" if b == 0 else str(b)
+            front = Track(0.0).to(1.0, self.at(2, 1 + 2 * b / hall.blocks), 0.3, arrive).to(0.0, self.at(3, 1.5), 0.5)
+            self.text(Text(label, LABEL, -14.0, 6.0, "right", front, at=self._row_end(b, 0, -0.9)))
+            side = Track(0.0).to(1.0, self.at(4, 1 + 2 * b / hall.blocks), 0.3, arrive).to(0.0, self.at(8, 4.2), 0.6)
+            self.text(Text(label, LABEL, 0.0, 38.0, "centre", side, at=(hall.x(hall.threads - 1) + 0.7, hall.y(b) - 0.3, 0.0)))
+        shown = Track(0.0).to(1.0, self.at(2), 0.5, arrive).to(0.0, self.at(4), 0.5)
+        self.text(Text(f"{hall.blocks} blocks × {hall.threads} threads, one code", CODE, LEFT, LINE_1, opacity=shown))
+
+        # Bars 3 and 4: all seats hop as one (same code), then by row and by place (a different name).
+        for t in range(0, hall.threads, 8):
+            named = Track(0.0).to(1.0, self.at(4, 3 + 1.5 * t / hall.threads), 0.3, arrive).to(0.0, self.at(5, 1.5), 0.5)
+            foot = (hall.x(t), hall.y(0) - 2.6, 0.0)
+            self.text(Text(f"thread {t}" if t == 0 else str(t), LABEL, 0.0, 26.0, "centre", named, at=foot))
+        # Bar 5: whole blocks count up as layers, a layer an eighth note; the product is the height of a block.
+        step = 3.5 / max(hall.blocks - 1, 1)
+        for k in range(1, hall.blocks):
+            lands = self.at(5, 1.5 + k * step)
+            tiers.layers.to(k, lands, 0.8 * step, arrive)
+            if k <= block:
+                counted = Track(0.0).to(1.0, lands, 0.3, arrive).to(0.0, self.at(7, 3), 0.5)
+                face = (hall.x(hall.threads - 1) + 0.7, hall.y(block) - 0.3, TRAY + (k - 0.5) * hall.threads * UNIT)
+                self.text(Text(str(hall.threads), LABEL.coloured(THREAD), 0.0, 12.0, "centre", counted, at=face))
+        if trace is not None:
+            tiers.working.to(1.0, self.at(5), 0.5).to(0.0, self.at(7, 1.75), 0.75)
+
+        # Bar 6: each row counts its threads; who has its number stops rising.
+        tiers.counted.to(float(hall.threads), self.at(7), 4.0, linear)
+
+        # Bar 7: the number is there; then a row an eighth note stores its values in the output array.
+        if trace is not None:
+            tiers.cells.to(1.0, self.at(7, 2), 0.75, arrive)
+            for b in range(hall.blocks):
+                tiers.written.to(b + 1.0, self.at(7, 3 + 4 * b / hall.blocks), 4 / hall.blocks, leave)
+            # Bar 8: `i < n` turns the tail of the last block away.
+            tiers.fence.to(1.0, self.at(8), 0.6, overshoot)
+
+        self._assemble_code(trace.value.n if trace else None)
+        self._fly()
+        self.finish()
+
+    # ---- the type ---------------------------------------------------------------------------------------------------------
+
+    def _assemble_code(self, n: int | None) -> None:
+        """The formula, term by term as the world shows it; the followed thread's numbers under it, each below its term."""
+        hall, gone = self.hall, self.at(8, 4.2)
+        block, thread = hall.block, hall.thread
+        enters = ((5, 1), (5, 1), (4, 1), (5, 1), (5, 1), (6, 1), (4, 3))
+        shown = [Track(0.0).to(1.0, self.at(bar, beat), 0.4, arrive) for bar, beat in enters]
+        out = Track(1.0).to(0.0, self.at(7, 3) if n is not None else gone, 0.4)
+        self.text(Run([(term, CODE, track) for term, track in zip(TERMS, shown, strict=True)], LEFT, LINE_1, out))
+
+        below = Track(1.0).to(0.0, self.at(7, 3), 0.4)
+        own = CODE.coloured(THREAD)
+
+        def number(term: str, text: str | Callable[[float], str], bar: int, beat: float) -> None:
+            before = "".join(TERMS[: TERMS.index(term)])
+            x = LEFT + ADVANCE * (len(before) + len(term) / 2)
+            enter = Track(0.0).to(1.0, self.at(bar, beat), 0.3, arrive)
+            self.text(Text(text, own, x, LINE_2, "centre", lambda beat: enter(beat) * below(beat)))
+
+        number("blockIdx.x", str(block), 4, 1)
+        number("threadIdx.x", str(thread), 4, 3)
+        number(" * ", "*", 5, 1)
+        number("blockDim.x", str(hall.threads), 5, 1)
+        number(" + ", "+", 6, 1)
+        number(" = ", "=", 5, 1)
+        number("  i", lambda beat: str(self.tiers.so_far(beat, block, thread)), 5, 1)
+
+        # The number stays with its thread: it is pinned over the cube when the song says "your number".
+        value = str(int(self.tiers.number[block, thread]))
+        pinned = Track(0.0).to(1.0, self.at(7, 1), 0.3, arrive).to(0.0, gone, 0.6)
+        self.text(Text(value, NUMBER.coloured(THREAD), 0.0, -18.0, "centre", pinned, at=lambda beat: self.cube.top(beat, 0.3)))
+
+        if n is None:
+            told = Track(0.0).to(1.0, self.at(2), 0.5).to(0.0, gone, 0.6)
+            self.text(Text(f"not run on {self.data.device.name}: arithmetic only", SMALL, LEFT, LINE_1 - 56.0, opacity=told))
+            return
+        store = Track(0.0).to(1.0, self.at(7, 3.4), 0.4, arrive)
+        guard = Track(0.0).to(1.0, self.at(8), 0.4, arrive)
+        held = Track(1.0).to(0.0, gone, 0.6)
+        parts = [("if (i < n) ", CODE, guard), ("out[i]", CODE.coloured(MEMORY), store), (" = i", CODE, store)]
+        self.text(Run(parts, LEFT, LINE_1, held))
+        if not self.tiers.stored.all():
+            self.text(Text("i ≥ n", CODE, 0.0, -40.0, "centre", lambda beat: guard(beat) * held(beat), at=self._over_fence()))
+        self.text(Text(f"n = {n}", CODE, LEFT, LINE_2, opacity=lambda beat: guard(beat) * held(beat)))
+
+    # ---- motion -----------------------------------------------------------------------------------------------------------
+
+    def _fly(self) -> None:
+        mx, my = self.hall.middle
+        right = self.hall.x(self.hall.threads - 1)
+        keys: list[tuple[float, tuple[float, ...]]] = [*APPROACH]
+        keys += [
+            (self.at(2), (mx - 2.0, my - 1.2, 0.8, 45.0, -16.0, 24.0)),
+            (self.at(2, 3), (mx - 1.6, my - 1.2, 0.8, 43.0, -10.0, 22.0)),
+            (self.at(3), (mx + 4.0, my - 0.8, 0.6, 29.0, 8.0, 17.0)),
+            (self.at(4), (mx + 4.0, my - 1.2, 0.7, 39.0, 34.0, 16.0)),
+            (self.at(4, 3), (mx + 4.5, my - 1.2, 0.9, 41.0, 42.0, 15.5)),
+            (self.at(5), (mx + 6.0, my - 0.8, 1.8, 41.5, 60.0, 13.0)),
+            (self.at(6), (mx + 7.5, my - 0.8, 2.4, 39.5, 69.0, 12.5)),
+            (self.at(7), (mx + 9.5, my - 1.4, 3.2, 37.0, 81.0, 12.0)),
+            (self.at(8), (right - 2.0, my - 2.8, 2.9, 28.0, 98.0, 13.0)),
+            (self.at(8, 4), (right - 2.0, my - 2.2, 2.9, 26.5, 100.0, 13.0)),
+            (self.clock.beats, (right - 6.0, my - 1.0, 3.0, 9.0, 104.0, 14.0)),
+        ]
+        self.camera_at = camera_of(Path(keys))
+        self.dim = Track(0.0).to(0.85, self.clock.beats, 0.5, leave)
+
+    def _over_fence(self) -> Callable[[float], Vector]:
+        turned_away = np.flatnonzero(~self.tiers.stored[-1])
+        x, y = self.hall.x(float(turned_away.mean())), self.hall.y(self.hall.blocks - 1)
+        return lambda beat: (x, y, float(self.tiers.tier(beat)[-1]) + FENCE_HEIGHT)
+
+    def _row_end(self, block: int, thread: int, beyond: float) -> Callable[[float], Vector]:
+        x, y = self.hall.x(thread) + beyond, self.hall.y(block)
+        return lambda beat: (x, y, float(self.tiers.tier(beat)[block]))
+
+    def _focus(self, beat: float) -> tuple[float, float]:
+        share = ramp(beat, 0.0, 4.0, smooth)
+        mx, my = self.hall.middle
+        return mx * share, my * share
+
+    def _outside(self, beat: float, distance: Floats, inside: NDArray[np.bool_]) -> Floats:
+        """The plain beyond the hall sinks from far to near within the first bar; the hall's own seats are its tiers'."""
+        edge = 52.0 - 44.0 * ramp(beat, 0.25, 2.75, smooth)
+        left = np.clip((edge - distance) / 6.0 + 0.5, 0.0, 1.0) * (1.0 - ramp(beat, 2.0, 1.0, smooth))
+        return np.where(inside, 0.0, REST * left)
+
+    def _hop(self, beat: float, blocks: int, threads: int) -> Floats:
+        """Bar 3: all as one on each beat.  Bar 4: block after block, then place after place."""
+        lift = np.zeros((blocks, threads))
+        bar = self.at(3)
+        if bar - 0.5 < beat < bar + 4.0:
+            lift += 0.6 * _bounce(beat - bar)
+        b, t = np.arange(blocks)[:, None], np.arange(threads)[None, :]
+        lift += 0.5 * _bump(beat - self.at(4) - 1.5 * b / blocks)
+        lift += 0.5 * _bump(beat - self.at(4, 3) - 1.5 * t / threads)
+        return lift
+
+    def _heat(self, beat: float, blocks: int, threads: int) -> Floats:
+        return np.clip(self._hop(beat, blocks, threads) * 2.2, 0.0, 1.0)
+
+
+def _bounce(beat: float) -> float:
+    """Height of one hop that lands on each beat, 0..1."""
+    u = beat - np.floor(beat)
+    return float(max(0.0, 4.0 * (u - 0.45) * (1.0 - u) / 0.3025)) if u > 0.45 else 0.0
+
+
+def _bump(beat: Floats) -> Floats:
+    """A single smooth bump that peaks at 0 and is half a beat wide to each side."""
+    return np.asarray(np.where(np.abs(beat) < 0.5, np.cos(np.pi * np.clip(beat, -0.5, 0.5)) ** 2, 0.0))

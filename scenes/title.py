@@ -1,0 +1,111 @@
+"""Title: one cube wakes on a dark floor, its neighbours rise around it, and a plain of them reaches the horizon."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scenes.props.cube import Cube
+from scenes.props.seats import APPROACH, CUT_LIGHT, REST, Floats, Hall, Plain, camera_of, light_hall
+from scenes.stage.keys import Path, Track, arrive, overshoot, ramp, smooth
+from scenes.stage.overlay import Text
+from scenes.stage.palette import QUIET
+from scenes.stage.passage import Passage, Scenery
+from scenes.stage.type import FACT, HEADLINE, measure_text
+
+WORDS = ("HOW", "KERNELS", "CLIMB")
+TITLE = HEADLINE.sized(148)
+# How far from the cube the seats have woken, beat by beat, in world units.
+REACH = (0.0, 1.2, 2.3, 3.6, 5.2, 7.2, 10.0, 14.0, 19.0, 25.0, 32.0, 41.0, 52.0, 70.0)
+
+
+class Title(Passage):
+    """The first passage of the film."""
+
+    name: ClassVar[str] = "title"
+    title: ClassVar[str] = "HOW KERNELS CLIMB"
+    chapter: ClassVar[str] = ""
+    bars: ClassVar[int] = 4
+
+    def construct(self) -> None:
+        end = self.clock.beats
+        hall = Hall.of(self.data)
+
+        # Clear the frame of all but the beat lamps.
+        self.hud_shown.set(0.0, -1.0)
+
+        # Wake the cube: it swells, then hops and lands on every beat; each landing sends a ripple through the seats.
+        size = Track(0.62).to(0.8, self.at(1, 2), 1.0, overshoot)
+        keys_of_light = [(0.0, (5.0, 1.0)), (self.at(2), (7.0, 1.0)), (self.at(3), (16.0, 1.1)), (self.at(4), (16.0, 1.1))]
+        light = Path([*keys_of_light, (end, CUT_LIGHT)])
+        self.prop(Scenery(lambda world, beat: light_hall(world, (0.0, 0.0), *light(beat))))
+        self.prop(Cube(lambda beat: (0.0, 0.0, self._hop(beat)), size, stretch=self._stretch))
+
+        # Let its neighbours rise, a ring further on each beat, until the plain is full.
+        self.prop(Plain(hall, self._height, self._heat))
+
+        # Begin low and close; rise and draw back as the plain grows; dive to the cube in the last two beats.
+        keys: list[tuple[float, tuple[float, ...]]] = [
+            (self.at(1), (0.0, 0.0, 0.55, 5.2, -34.0, 5.0)),
+            (self.at(1, 3), (0.0, 0.2, 0.6, 6.4, -26.0, 8.0)),
+            (self.at(2), (0.0, 0.8, 0.9, 9.5, -18.0, 10.0)),
+            (self.at(3), (0.0, 2.0, 2.6, 17.5, -2.0, 8.0)),
+            (self.at(4), (0.0, 3.0, 3.2, 23.0, 14.0, 8.0)),
+        ]
+        keys += [(end + beat, vector) for beat, vector in APPROACH]
+        self.camera_at = camera_of(Path(keys))
+
+        # Set the title as three stairs, a word a beat from the third downbeat, under it where the film's figures come from.
+        self._set_title()
+        self.finish()
+
+    def _set_title(self) -> None:
+        gone = self.at(4, 3.5)
+        widths = [measure_text(word, TITLE, 1.0)[0] for word in WORDS]
+        gap = (1728.0 - sum(widths)) / (len(WORDS) - 1)
+        for k, word in enumerate(WORDS):
+            x, y, lands = 96.0 + sum(widths[:k]) + gap * k, 400.0 - 78.0 * k, self.at(3, 1 + k)
+            shown = Track(0.0).to(1.0, lands, 0.35, arrive).to(0.0, gone, 0.6)
+            height = Track(y + 60).to(y, lands, 0.5, arrive).to(y - 40, gone, 1.0)
+            self.text(Text(word, TITLE, x, height, opacity=shown))
+        shown = Track(0.0).to(1.0, self.at(3, 4), 0.5).to(0.0, gone, 0.6)
+        self.text(Text(self._byline(), FACT.sized(38).coloured(QUIET), 1824.0, 404.0, "right", shown))
+
+    def _byline(self) -> str:
+        """The GPU and the day its figures were measured, or that they were published."""
+        run, name = self.data.run, self.data.device.name
+        return f"{name} · published figures" if run is None else f"{name} · measured {run.date[:10]}"
+
+    def _hop(self, beat: float) -> float:
+        """Height of the cube: it leaves the floor half way to each beat and lands on it; at rest before the last one."""
+        u = (beat - np.floor(beat) - 0.4) / 0.6
+        return float(3.2 * u * (1.0 - u)) if u > 0.0 and beat < self.clock.beats - 1.0 else 0.0
+
+    def _stretch(self, beat: float) -> float:
+        """Squashed where it lands, long in flight, the same volume always."""
+        phase = beat - np.floor(beat)
+        squash = -0.22 * np.exp(-phase / 0.12) * ramp(phase, 0.0, 0.06) - 0.12 * np.exp(-(((phase - 0.36) / 0.08) ** 2))
+        return float(1.0 + squash) if 0.9 < beat < self.clock.beats - 0.9 else 1.0
+
+    def _front(self, beat: float) -> float:
+        """How far from the cube the seats have woken: it leaps outwards just before each beat and lands on it."""
+        step = int(np.floor(beat))
+        here, there = REACH[min(max(step, 0), len(REACH) - 1)], REACH[min(max(step + 1, 0), len(REACH) - 1)]
+        return here + (there - here) * ramp(beat - step, 0.45, 0.55, smooth)
+
+    def _height(self, beat: float, distance: Floats, inside: NDArray[np.bool_]) -> Floats:
+        del inside
+        risen = np.clip((self._front(beat) - distance + 0.6) / 1.2, 0.0, 1.0)
+        return REST * risen * risen * (3.0 - 2.0 * risen) + self._swell(beat, distance) * risen
+
+    def _swell(self, beat: float, distance: Floats) -> Floats:
+        """A ripple that leaves the cube on every beat and dies down on its way."""
+        phase = beat - np.floor(beat)
+        strength = 0.55 * ramp(phase, 0.0, 0.12) * (1.0 - phase) ** 1.5
+        clear = np.clip((distance - 1.6) / 1.6, 0.0, 1.0)  # its nearest neighbours stay low: they would hide the cube
+        return np.asarray(strength * clear * np.exp(-((distance - 9.0 * phase - 1.6) ** 2) / 2.2))
+
+    def _heat(self, beat: float, distance: Floats) -> Floats:
+        return np.clip(1.0 - np.abs(self._front(beat) - distance) / 2.5, 0.0, 1.0) * 0.8 + 1.6 * self._swell(beat, distance)
