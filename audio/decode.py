@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 with warnings.catch_warnings():  # pydub warns where no ffmpeg program is installed, and none is needed here
     warnings.simplefilter("ignore")
-    from pydub import AudioSegment  # type: ignore[import-untyped]
+    from pydub import AudioSegment
 
 RATE = 48_000  # samples a second
 SHORT = 0.5  # seconds that a file may end before the length it declares
@@ -29,8 +29,8 @@ class DecodeError(ValueError):
 def decode(path: Path | str) -> AudioSegment:
     """The whole sound of an mp3, m4a, ogg, opus, flac or wav file at 48 kHz, stereo, 16 bit.
 
-    The encoder's padding is cut where the file records it, so sample 0 is the first sample that went in.  Raises DecodeError with
-    one line for a missing file, a file without sound, a video, and a file that is damaged or cut short.
+    The encoder's padding is cut where the file records it, so sample 0 is the first sample that went in.  Raises DecodeError,
+    one line, for a missing file, a file without sound, a video, and a file that is damaged or cut short.
     """
     path = Path(path)
     if not path.is_file():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import pairwise, permutations, product
+from itertools import permutations, product
 
 LETTERS = {"C": 0, "D": 2, "E": 4, "F": 5, "G": 7, "A": 9, "B": 11}
 NAMES = ("C", "C#", "D", "D#", "E", "F", "F#", "G", "G#", "A", "A#", "B")
@@ -79,17 +79,16 @@ def chord(name: str) -> Chord:
     return Chord(name, root, QUALITIES[match[2]], pitch_class(match[3]) if match[3] else root)
 
 
-def lead_voices(chords: list[Chord], low: int, high: int, start: tuple[int, ...], voices: int = 4) -> list[tuple[int, ...]]:
+def lead_voices(chords: list[Chord], low: int, high: int, start: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Close voicings, lowest note first, that move as little as they can from chord to chord.
 
-    Every voicing has `voices` notes within [low, high] (MIDI), holds every tone of its chord (the fifth may go when there are
-    more tones than voices, the root is doubled when fewer); the sum of the voices' steps from one chord to the next is least,
-    common tones staying.  `start` is the shape that the first chord is drawn to.
+    Every voicing has four notes within [low, high] (MIDI) and holds every tone of its chord, a triad's root or fifth twice; the
+    sum of the voices' steps from one chord to the next is least, common tones staying.  The first chord is drawn to `start`.
     """
     out: list[tuple[int, ...]] = []
     before = start
     for each in chords:
-        best = min(_voicings(each, low, high, voices), key=lambda shape: (_motion(before, shape), shape))
+        best = min(_voicings(each, low, high), key=lambda shape: (_motion(before, shape), shape))
         out.append(best)
         before = best
     return out
@@ -100,12 +99,12 @@ def _motion(before: tuple[int, ...], after: tuple[int, ...]) -> float:
     return sum(steps) + 0.3 * max(steps)
 
 
-def _voicings(each: Chord, low: int, high: int, voices: int) -> list[tuple[int, ...]]:
+def _voicings(each: Chord, low: int, high: int) -> list[tuple[int, ...]]:
+    voices = 4
     classes = list(dict.fromkeys(each.classes))
-    if len(classes) < voices:
-        classes += [classes[0]] * (voices - len(classes))
+    sets = [classes] if len(classes) >= voices else [[*classes, classes[0]], [*classes, classes[2]]]
     shapes = set()
-    for order in set(permutations(classes, voices)):
+    for order in {order for tones in sets for order in permutations(tones, voices)}:
         for octaves in product((0, 1), repeat=voices):
             shape: list[int] = []
             floor = low
@@ -113,12 +112,8 @@ def _voicings(each: Chord, low: int, high: int, voices: int) -> list[tuple[int, 
                 pitch = floor + (cls - floor) % 12 + 12 * jump
                 shape.append(pitch)
                 floor = pitch + 1
-            if shape[-1] <= high and shape[-1] - shape[0] <= 19 and min(_gaps(shape)) >= 2:
+            if shape[-1] <= high and shape[-1] - shape[0] <= 19:
                 shapes.add(tuple(shape))
     if not shapes:
-        raise ScoreError(f"chord {each.name}: no voicing of {voices} notes between MIDI {low} and {high}")
+        raise ScoreError(f"chord {each.name}: no voicing between MIDI {low} and {high}")
     return sorted(shapes)
-
-
-def _gaps(shape: list[int]) -> list[int]:
-    return [b - a for a, b in pairwise(shape)]
