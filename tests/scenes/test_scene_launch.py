@@ -75,6 +75,12 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Launch:
 
 
 @pytest.fixture
+def h200(monkeypatch: pytest.MonkeyPatch) -> Launch:
+    """Over the committed recording."""
+    return passage(["nvidia-h200"], monkeypatch)
+
+
+@pytest.fixture
 def absent(monkeypatch: pytest.MonkeyPatch) -> Launch:
     return passage(["rtx-3090-published"], monkeypatch)
 
@@ -189,11 +195,26 @@ def test_the_scene_lights_the_recorded_sms(recorded: Launch, beat: float) -> Non
         assert (drawn.emission[tile] > 0).item() == (sm in busy)
 
 
-@pytest.mark.parametrize("scene", ["recorded", "absent"])
+@pytest.mark.parametrize("scene", ["recorded", "absent", "h200"])
 def test_exactly_one_cube_is_magenta(scene: str, request: pytest.FixtureRequest) -> None:
     made: Launch = request.getfixturevalue(scene)
     for beat in np.arange(0.0, 16.0, 0.4):
         assert coloured(boxes(made, beat), THREAD).sum() == 1
+
+
+def test_the_committed_recording_fills_its_bars(h200: Launch) -> None:
+    owned = h200.data.launch_trace()
+    assert owned is not None
+    record, made = owned.value, next(prop for prop in h200.props if isinstance(prop, Flight))
+    assert (made.arrive.min(), made.gone.max()) == (START, END)
+    for beat in (8.4, 10.0, 11.7, 13.3):
+        ns = (beat - START) / (END - START) * max(record.end_ns)
+        span = SETTLE / (END - START) * max(record.end_ns)  # a tile follows within SETTLE
+        zipped = list(zip(record.sm, record.start_ns, record.end_ns, strict=True))
+        work = made.work(beat) * made.capacity
+        for sm in range(132):
+            running = {sum(on == sm and a <= t < b for on, a, b in zipped) for t in np.linspace(ns - span, ns, 9)}
+            assert min(running) - 1e-6 <= work[sm] <= max(running) + 1e-6
 
 
 def test_the_code_is_typed_on_the_beat_and_takes_the_recorded_numbers(recorded: Launch) -> None:
@@ -201,7 +222,8 @@ def test_the_code_is_typed_on_the_beat_and_takes_the_recorded_numbers(recorded: 
         return "".join(p.text for p in texts(recorded, beat) if p.kind == "text" and abs(p.bottom - 292 / 1080 * HEIGHT) < 0.6)
 
     assert code(0.0) == "kernel_"
-    assert code(1.9) == "kernel<<<blocks"
+    assert code(1.1) == "kernel<<<_"
+    assert code(1.7) == "kernel<<<blocks_"
     assert code(3.7) == "kernel<<<blocks, threads>>>();_"
     assert code(4.0) == code(12.0) == "kernel<<<15, 256>>>();"
 
@@ -227,7 +249,7 @@ def test_the_clock_runs_with_the_recording(recorded: Launch) -> None:
     assert clock(14.3) == set()
 
 
-@pytest.mark.parametrize("scene", ["recorded", "absent"])
+@pytest.mark.parametrize("scene", ["recorded", "absent", "h200"])
 def test_texts_keep_apart_and_inside(scene: str, request: pytest.FixtureRequest) -> None:
     made: Launch = request.getfixturevalue(scene)
     for beat in np.arange(0.0, 15.9, 0.5):
