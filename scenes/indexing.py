@@ -15,7 +15,7 @@ from scenes.stage.keys import Path, Track, arrive, leave, linear, overshoot, ram
 from scenes.stage.overlay import Run, Text
 from scenes.stage.palette import MEMORY, THREAD
 from scenes.stage.passage import Passage, Scenery
-from scenes.stage.type import CODE, LABEL, NUMBER, SMALL
+from scenes.stage.type import CODE, LABEL, NUMBER, SMALL, Align
 
 LEFT, LINE_1, LINE_2 = 96.0, 252.0, 310.0  # places of the code on the frame, design pixels
 ADVANCE = 0.6 * CODE.size  # of every glyph of the code face
@@ -38,7 +38,7 @@ class Indexing(Passage):
 
         # Cut in on the cube; the plain sinks away from the outside in, eight blocks of seats stay and are lifted onto slabs.
         self.hud_shown.set(0.0, -1.0).to(1.0, self.at(1, 4), 1.0)
-        light = Path([(0.0, CUT_LIGHT), (self.at(2), (44.0, 1.25))])
+        light = Path([(0.0, CUT_LIGHT), (self.at(2), (44.0, 1.35, 58.0))])
         self.prop(Scenery(lambda world, beat: light_hall(world, self._focus(beat), *light(beat))))
         self.prop(Plain(hall, self._outside, lambda beat, distance: np.zeros_like(distance)))
         tiers.tray.to(1.0, self.at(1, 4), 1.0, overshoot)
@@ -49,18 +49,20 @@ class Indexing(Passage):
         # Number the blocks in the second bar, an eighth note each; when they stand as a staircase, on their other ends.
         for b in range(hall.blocks):
             label = f"block {b}" if b == 0 else str(b)
-            front = Track(0.0).to(1.0, self.at(2, 1 + 2 * b / hall.blocks), 0.3, arrive).to(0.0, self.at(3, 1.5), 0.5)
+            front = Track(0.0).to(1.0, self.at(2, 1 + 2 * b / hall.blocks), 0.3, arrive).to(0.0, self.at(2, 4.4), 0.4)
             self.text(Text(label, LABEL, -14.0, 6.0, "right", front, at=self._row_end(b, 0, -0.9)))
             side = Track(0.0).to(1.0, self.at(4, 1 + 2 * b / hall.blocks), 0.3, arrive).to(0.0, self.at(8, 4.2), 0.6)
             self.text(Text(label, LABEL, 0.0, 38.0, "centre", side, at=(hall.x(hall.threads - 1) + 0.7, hall.y(b) - 0.3, 0.0)))
-        shown = Track(0.0).to(1.0, self.at(2), 0.5, arrive).to(0.0, self.at(4), 0.5)
+        shown = Track(0.0).to(1.0, self.at(2), 0.5, arrive).to(0.0, self.at(3, 4.6), 0.4)
         self.text(Text(f"{hall.blocks} blocks × {hall.threads} threads, one code", CODE, LEFT, LINE_1, opacity=shown))
 
         # Bars 3 and 4: all seats hop as one (same code), then by row and by place (a different name).
         for t in range(0, hall.threads, 8):
             named = Track(0.0).to(1.0, self.at(4, 3 + 1.5 * t / hall.threads), 0.3, arrive).to(0.0, self.at(5, 1.5), 0.5)
             foot = (hall.x(t), hall.y(0) - 2.6, 0.0)
-            self.text(Text(f"thread {t}" if t == 0 else str(t), LABEL, 0.0, 26.0, "centre", named, at=foot))
+            first = t == 0
+            align: Align = "left" if first else "centre"
+            self.text(Text("thread 0" if first else str(t), LABEL, -24.0 * first, 26.0, align, named, at=foot))
         # Bar 5: whole blocks count up as layers, a layer an eighth note; the product is the height of a block.
         step = 3.5 / max(hall.blocks - 1, 1)
         for k in range(1, hall.blocks):
@@ -141,8 +143,8 @@ class Indexing(Passage):
         right = self.hall.x(self.hall.threads - 1)
         keys: list[tuple[float, tuple[float, ...]]] = [*APPROACH]
         keys += [
-            (self.at(2), (mx - 2.0, my - 1.2, 0.8, 45.0, -16.0, 24.0)),
-            (self.at(2, 3), (mx - 1.6, my - 1.2, 0.8, 43.0, -10.0, 22.0)),
+            (self.at(2), (mx - 2.4, my - 1.2, 0.8, 46.0, -16.0, 26.0)),
+            (self.at(2, 4.25), (mx - 2.8, my - 1.2, 0.8, 45.5, -9.0, 24.0)),
             (self.at(3), (mx + 4.0, my - 0.8, 0.6, 29.0, 8.0, 17.0)),
             (self.at(4), (mx + 4.0, my - 1.2, 0.7, 39.0, 34.0, 16.0)),
             (self.at(4, 3), (mx + 4.5, my - 1.2, 0.9, 41.0, 42.0, 15.5)),

@@ -38,8 +38,9 @@ class Title(Passage):
 
         # Wake the cube: it swells, then hops and lands on every beat; each landing sends a ripple through the seats.
         size = Track(0.62).to(0.8, self.at(1, 2), 1.0, overshoot)
-        keys_of_light = [(0.0, (5.0, 1.0)), (self.at(2), (7.0, 1.0)), (self.at(3), (16.0, 1.1)), (self.at(4), (16.0, 1.1))]
-        light = Path([*keys_of_light, (end, CUT_LIGHT)])
+        far = CUT_LIGHT[2]
+        keys_of_light = [(0.0, (5.0, 1.0, far)), (self.at(2), (7.0, 1.0, far)), (self.at(3), (16.0, 1.1, far))]
+        light = Path([*keys_of_light, (self.at(4), keys_of_light[-1][1]), (end, CUT_LIGHT)])
         self.prop(Scenery(lambda world, beat: light_hall(world, (0.0, 0.0), *light(beat))))
         self.prop(Cube(lambda beat: (0.0, 0.0, self._hop(beat)), size, stretch=self._stretch))
 

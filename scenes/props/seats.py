@@ -32,7 +32,8 @@ APPROACH: tuple[tuple[float, tuple[float, ...]], ...] = (
 )
 
 
-CUT_LIGHT = (6.0, 0.62)  # radius and level of the light at the cut: low, so that the words stay legible over the seats
+# Radius and level of the light and start of the fog at the cut: low, so that the words stay legible over the seats.
+CUT_LIGHT = (6.0, 0.62, 30.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +132,9 @@ def camera_of(path: Path) -> Callable[[float], Camera]:
     return at
 
 
-def light_hall(world: World, focus: tuple[float, float], radius: float, level: float) -> None:
-    """Light, fog and floor of the two passages that play here; the pool of light follows what is being told."""
+def light_hall(world: World, focus: tuple[float, float], radius: float, level: float, far: float) -> None:
+    """Light, fog (from `far` world units on) and floor of the passages that play here; the light follows what is being told."""
     y0, x1, y1, x0, top, below = (level * share for share in (0.62, 0.42, 0.34, 0.48, 1.0, 0.16))
     world.light = Light(focus=focus, radius=radius, ambient=0.28, face=(y0, x1, y1, x0, top, below))
-    world.fog = Fog(start=30.0, end=80.0)
+    world.fog = Fog(start=far, end=far + 50.0)
     world.ground = Ground(spacing=ROW, line_alpha=0.16)

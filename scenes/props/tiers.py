@@ -24,6 +24,7 @@ CELL = (0.74, 0.52, 0.05)
 CELL_Y = -0.92  # middle of a memory cell, from the middle of its seat
 DARK_CELL = mix((0.01, 0.02, 0.03), MEMORY, 0.10)
 FENCE_HEIGHT = 1.5
+WORKING = 0.62 * np.array(COMPUTE)  # a seat at work; the full colour is kept for those that just get a term
 EDGES = [(a, b) for a in range(8) for b in range(a + 1, 8) if (a ^ b).bit_count() == 1]  # of a cube, corners as bits x, y, z
 
 
@@ -138,7 +139,8 @@ class Tiers:
         hollow = min(self.fence(beat), 1.0) * (~self.stored & (self.trace is not None))
         height = (REST + rise) * (1.0 - 0.9 * hollow)
         busy, front = self._busy(beat)
-        tint = np.array(IDLE) + (0.55 * busy + 0.35 * front)[..., None] * (np.array(COMPUTE) - np.array(IDLE))
+        tint = np.array(IDLE) + busy[..., None] * (WORKING - np.array(IDLE))
+        tint = tint + (0.7 * front)[..., None] * (np.array(COMPUTE) - tint)
         tint = tint * (1.0 - 0.7 * hollow[..., None])
         origin = np.stack([x - SEAT / 2, y - SEAT / 2, base + np.maximum(hops, 0.0)], -1)
         size = np.stack([np.full_like(x, SEAT), np.full_like(x, SEAT), height], -1)
@@ -150,7 +152,7 @@ class Tiers:
         if own > 0.004:
             cx, cy = hall.x(hall.thread), hall.y(hall.block)
             foot = (cx - SEAT / 2, cy - SEAT / 2, float(base[hall.block, 0]))
-            colour = mix(IDLE, COMPUTE, 0.9 * float(busy[hall.block, hall.thread]))
+            colour = tint[hall.block, hall.thread]
             world.add(Boxes.of([foot], (SEAT, SEAT, own), colour, edge=0.5))
 
     def _busy(self, beat: float) -> tuple[Floats, Floats]:
@@ -158,9 +160,8 @@ class Tiers:
         ahead = np.arange(self.hall.threads)[None, :] - self.counted(beat)
         busy = np.clip(ahead / 2.0 + 0.5, 0.0, 1.0) * self.working(beat)
         landing = np.exp(-((ahead / 1.5) ** 2)) * (self.counted(beat) > 0.01) * self.working(beat)
-        rising = np.clip(np.arange(self.hall.blocks)[:, None] - np.floor(self.layers(beat) + 0.02), 0.0, 1.0) * (
-            self.layers(beat) - np.floor(self.layers(beat)) > 0.02
-        )
+        # lit until its last layer has come: no flicker from layer to layer
+        rising = np.clip(np.arange(self.hall.blocks)[:, None] - self.layers(beat), 0.0, 1.0) * self.working(beat)
         shape = self.number.shape
         return np.asarray(np.broadcast_to(busy, shape)), np.asarray(np.broadcast_to(np.maximum(landing, rising), shape))
 

@@ -1,0 +1,195 @@
+"""Indexing: the staircase is what the index kernel wrote, its memory is what was stored, its fence is around what was not."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from manim import tempconfig
+from numpy.typing import NDArray
+
+from audio import timeline_file, tracks
+from measure import schema
+from measure.dataset import Dataset
+from measure.records import SCHEMA_VERSION, Device, IndexTrace, Measurements, Run, Traces
+from scenes import film
+from scenes.indexing import Indexing
+from scenes.props.seats import REST, Hall
+from scenes.props.tiers import CELL, TRAY, UNIT, Tiers
+from scenes.stage.overlay import Placed
+from scenes.stage.palette import COMPUTE, MEMORY, THREAD
+from scenes.stage.passage import Context, Window
+from scenes.stage.world import Boxes, World
+
+WIDTH, HEIGHT = 480, 270
+
+
+def kernel_output(blocks: int, threads: int, n: int) -> IndexTrace:
+    """What `if (i < n) out[b * threads + t] = i` leaves in an array that held -1."""
+    return IndexTrace(blocks, threads, n, tuple(i if i < n else -1 for i in range(blocks * threads)))
+
+
+@pytest.fixture(autouse=True)
+def small(tmp_path: Path) -> Iterator[None]:
+    with tempconfig({"pixel_width": WIDTH, "pixel_height": HEIGHT, "frame_rate": 30, "media_dir": str(tmp_path / "media")}):
+        yield
+
+
+def passage(spec: str | Path) -> Indexing:
+    row = film.row("indexing")
+    timeline = timeline_file.load(tracks.HERE / f"{tracks.DEFAULT}{timeline_file.SUFFIX}")
+    scene = Indexing(Context(Dataset.open([spec]), timeline, row.first_bar, row.bars), Window(0, 0))
+    scene.setup()
+    scene.construct()
+    return scene
+
+
+@pytest.fixture
+def recorded(tmp_path: Path, request: pytest.FixtureRequest) -> Indexing:
+    """The scene over a hand-made file; the project's own launch shape unless the test names another record."""
+    record = getattr(request, "param", kernel_output(8, 32, 250))
+    path = tmp_path / "test-gpu.json"
+    device = Device("Test GPU", "test-gpu")
+    schema.save(Measurements(SCHEMA_VERSION, device, Run("2031-05-06"), traces=Traces(index=record)), path)
+    return passage(path)
+
+
+@pytest.fixture
+def absent() -> Indexing:
+    return passage("rtx-3090-published")
+
+
+def texts(scene: Indexing, beat: float) -> list[Placed]:
+    scene.paint(scene.clock.frame(beat), np.zeros((HEIGHT, WIDTH), np.uint32))
+    return [placed for placed in scene.placed if placed.opacity > 0.1]
+
+
+def world_of(scene: Indexing, beat: float) -> World:
+    world = World()
+    for prop in scene.props:
+        prop.draw(world, beat)
+    return world
+
+
+def hued(drawn: Boxes, colour: tuple[float, float, float]) -> NDArray[np.bool_]:
+    """Boxes of one of the palette's hues, whatever their brightness."""
+    lit = drawn.color / np.maximum(drawn.color.max(axis=1, keepdims=True), 1e-6)
+    return np.asarray(np.abs(lit - np.array(colour, np.float32) / max(colour)).max(axis=1) < 0.06)
+
+
+CLAMPED = IndexTrace(
+    4, 8, 32, tuple(8 * b + min(t, 5) for b in range(4) for t in range(8))
+)  # a kernel that errs is drawn as it is
+
+
+@pytest.mark.parametrize("recorded", [kernel_output(8, 32, 250), kernel_output(4, 8, 29), CLAMPED], indirect=True)
+def test_every_seat_stands_as_high_as_the_number_that_its_thread_wrote(recorded: Indexing) -> None:
+    tiers = recorded.tiers
+    beat = recorded.at(8, 3)
+    height = tiers.tier(beat)[:, None] + tiers.rise(beat)
+    assert tiers.trace is not None
+    wrote = np.array(tiers.trace.values).reshape(height.shape)
+    np.testing.assert_allclose(height[wrote >= 0], TRAY + UNIT * wrote[wrote >= 0], rtol=1e-9)
+    # and that is what is drawn: one box for each seat but the followed one, as high as that above its tier
+    drawn = recorded_seats(tiers, beat)
+    tops = np.sort((drawn.origin + drawn.size)[:, 2])
+    expected = height + REST
+    expected[wrote < 0] = tiers.tier(beat)[-1] + 0.1 * REST
+    followed = tiers.hall.block * tiers.hall.threads + tiers.hall.thread
+    np.testing.assert_allclose(tops, np.sort(np.delete(expected.ravel(), followed)), atol=1e-4)
+
+
+def recorded_seats(tiers: Tiers, beat: float) -> Boxes:
+    world = World()
+    tiers._draw_seats(world, beat)
+    return world.boxes[0]
+
+
+SUMS = [((5, 1), 0), ((5, 2), 32), ((5, 2.5), 64), ((5, 3), 96), ((6, 1), 96), ((6, 2), 104), ((6, 4), 120), ((8, 4), 120)]
+
+
+@pytest.mark.parametrize(("when", "total"), SUMS)
+def test_blocks_passed_come_before_threads_counted(recorded: Indexing, when: tuple[int, float], total: int) -> None:
+    """3 blocks of 32 are 96 and 24 more make 120: a block an eighth note, then eight threads a beat."""
+    assert (recorded.hall.block, recorded.hall.thread) == (3, 24)
+    assert recorded.tiers.so_far(recorded.at(*when), 3, 24) == total
+
+
+def test_the_followed_threads_recorded_value_is_shown(tmp_path: Path) -> None:
+    """A kernel that wrote something else is shown as it wrote: nothing is corrected."""
+    right = kernel_output(8, 32, 250)
+    values = list(right.values)
+    values[3 * 32 + 24] = 121
+    path = tmp_path / "other.json"
+    wrong = Traces(index=IndexTrace(8, 32, 250, tuple(values)))
+    schema.save(Measurements(SCHEMA_VERSION, Device("Test GPU", "test-gpu"), Run("2031-05-06"), traces=wrong), path)
+    scene = passage(path)
+    assert [t.text for t in texts(scene, scene.at(7, 2))].count("121") == 2
+
+
+@pytest.mark.parametrize(
+    ("recorded", "n"), [(kernel_output(8, 32, 250), 250), (kernel_output(4, 8, 29), 29)], indirect=["recorded"]
+)
+def test_memory_has_a_cell_for_each_stored_value_and_only_memory_is_cyan(recorded: Indexing, n: int) -> None:
+    for beat in np.arange(0.0, recorded.at(7), 1.0):
+        assert not hued(world_of(recorded, float(beat)).all_boxes(), MEMORY).any()
+    drawn = world_of(recorded, recorded.at(8, 4)).all_boxes()
+    cyan = hued(drawn, MEMORY)
+    assert cyan.sum() == n
+    assert np.allclose(drawn.size[cyan], CELL, atol=1e-3)
+    assert f"n = {n}" in [t.text for t in texts(recorded, recorded.at(8, 3))]
+
+
+def test_a_row_stores_on_each_eighth_note(recorded: Indexing) -> None:
+    """Bar 7 beat 3 and the seven eighth notes after it: each time 32 more cells are lit, 26 the last time."""
+
+    def lit(moment: float) -> int:
+        drawn = world_of(recorded, moment).all_boxes()
+        return int((hued(drawn, MEMORY) & (drawn.emission > 0.3)).sum())
+
+    assert [lit(recorded.at(7, 3 + k / 2)) for k in range(8)] == [32, 64, 96, 128, 160, 192, 224, 250]
+    assert lit(recorded.at(7, 2.9)) == 0
+
+
+def test_the_fence_rises_around_exactly_the_threads_that_stored_nothing(recorded: Indexing) -> None:
+    assert not world_of(recorded, recorded.at(7, 4)).ribbons
+    hollow, rails = world_of(recorded, recorded.at(8, 2)).ribbons
+    assert len(hollow.a) == 6 * 12  # twelve edges a seat
+    hall = recorded.hall
+    left, right = hall.x(25.5), hall.x(31.5)  # threads 26 to 31 of the last block: i = 250 to 255
+    assert rails.a[:, 0].min() == pytest.approx(left) and rails.a[:, 0].max() == pytest.approx(right)
+    assert hollow.a[:, 0].min() > left and hollow.a[:, 0].max() < right
+
+
+def test_exactly_one_cube_always(recorded: Indexing) -> None:
+    for beat in np.arange(0.0, recorded.clock.beats, 0.5):
+        assert hued(world_of(recorded, float(beat)).all_boxes(), THREAD).sum() == 1
+
+
+def test_absent_record_plays_as_plain_arithmetic(absent: Indexing) -> None:
+    assert Hall.of(absent.data) == Hall(8, 32)
+    for beat in np.arange(0.0, absent.clock.beats, 1.0):
+        world = world_of(absent, float(beat))
+        drawn = world.all_boxes()
+        assert not hued(drawn, MEMORY).any() and not hued(drawn, COMPUTE).any()  # nothing ran, nothing was stored
+        assert not world.sprites and not world.ribbons
+    for bar in range(2, 9):
+        assert any("not run on" in t.text and "3090" in t.text for t in texts(absent, absent.at(bar, 2)))
+    assert not absent.log.claims
+
+
+@pytest.mark.parametrize("which", ["recorded", "absent"])
+def test_texts_keep_apart_and_inside_the_safe_area(which: str, request: pytest.FixtureRequest) -> None:
+    scene: Indexing = request.getfixturevalue(which)
+    for beat in np.arange(0.0, scene.clock.beats, 0.25):
+        here = [t for t in texts(scene, float(beat)) if t.kind != "lyric-lit" and t.text.strip()]
+        for one in here:
+            where = f"beat {beat:g}: {one.text}"
+            assert one.left >= 0.05 * WIDTH - 1 and one.right <= 0.95 * WIDTH + 1, where
+            assert one.top >= 0.05 * HEIGHT and one.bottom <= 0.96 * HEIGHT, where
+        for one, other in itertools.combinations(here, 2):
+            apart = one.right <= other.left or other.right <= one.left or one.bottom <= other.top or other.bottom <= one.top
+            assert apart, f"beat {beat:g}: {one.text!r} and {other.text!r}"

@@ -1,0 +1,131 @@
+"""Title: one cube, a plain that grows beat by beat, and a cut into the next passage that nobody sees."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from manim import tempconfig
+
+from audio import timeline_file, tracks
+from measure import schema
+from measure.dataset import Dataset
+from measure.records import SCHEMA_VERSION, Device, Measurements, Run
+from scenes import film
+from scenes.indexing import Indexing
+from scenes.stage.overlay import Placed
+from scenes.stage.palette import MEMORY, THREAD
+from scenes.stage.passage import Context, Passage, Window
+from scenes.stage.world import Boxes, World
+from scenes.title import Title
+
+WIDTH, HEIGHT = 480, 270
+
+
+@pytest.fixture(autouse=True)
+def small(tmp_path: Path) -> Iterator[None]:
+    with tempconfig({"pixel_width": WIDTH, "pixel_height": HEIGHT, "frame_rate": 30, "media_dir": str(tmp_path / "media")}):
+        yield
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> Dataset:
+    path = tmp_path / "test-gpu.json"
+    schema.save(Measurements(SCHEMA_VERSION, Device("Test GPU", "test-gpu"), Run("2031-05-06T07:08:09Z")), path)
+    return Dataset.open([path])
+
+
+def passage(cls: type[Passage], data: Dataset) -> Passage:
+    """A scene at its place in the film's own track, ready to paint any frame."""
+    row = film.row(cls.name)
+    timeline = timeline_file.load(tracks.HERE / f"{tracks.DEFAULT}{timeline_file.SUFFIX}")
+    scene = cls(Context(data, timeline, row.first_bar, row.bars), Window(0, 0))
+    scene.setup()
+    scene.construct()
+    return scene
+
+
+def boxes(scene: Passage, beat: float) -> Boxes:
+    world = World()
+    for prop in scene.props:
+        prop.draw(world, beat)
+    return world.all_boxes()
+
+
+def texts(scene: Passage, beat: float) -> list[Placed]:
+    scene.paint(scene.clock.frame(beat), np.zeros((HEIGHT, WIDTH), np.uint32))
+    return [placed for placed in scene.placed if placed.opacity > 0.1]
+
+
+def of_colour(drawn: Boxes, colour: tuple[float, float, float]) -> int:
+    return int((np.abs(drawn.color - np.array(colour, np.float32)).max(axis=1) < 0.02).sum())
+
+
+def test_exactly_one_cube_and_no_memory_at_every_half_beat(measured: Dataset) -> None:
+    scene = passage(Title, measured)
+    for beat in np.arange(0.0, scene.clock.beats, 0.5):
+        drawn = boxes(scene, float(beat))
+        assert of_colour(drawn, THREAD) == 1
+        assert of_colour(drawn, MEMORY) == 0
+
+
+def test_the_plain_grows_on_every_beat_until_it_is_full(measured: Dataset) -> None:
+    scene = passage(Title, measured)
+    counts = [len(boxes(scene, float(beat)).origin) for beat in range(13)]
+    assert counts[0] == 1
+    assert all(later > earlier for earlier, later in itertools.pairwise(counts[:11]))
+    assert counts[-1] > 2500
+
+
+def test_the_cube_stands_on_the_floor_on_every_beat(measured: Dataset) -> None:
+    scene = passage(Title, measured)
+    for beat in range(1, 16):
+        drawn = boxes(scene, float(beat))
+        cube = np.argmin(np.abs(drawn.color - np.array(THREAD, np.float32)).max(axis=1))
+        assert drawn.origin[cube, 2] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_the_cut_into_indexing_is_seamless(measured: Dataset) -> None:
+    title, indexing = passage(Title, measured), passage(Indexing, measured)
+    end = title.clock.beats
+    here, there = title.camera_at(end), indexing.camera_at(0.0)
+    assert here.eye == pytest.approx(there.eye, abs=1e-9) and here.target == pytest.approx(there.target, abs=1e-9)
+    # and no jolt: the eye's speed changes by less than 0.2 units a beat, a quarter of a seat
+    before = np.subtract(here.eye, title.camera_at(end - 0.01).eye)
+    after = np.subtract(indexing.camera_at(0.01).eye, there.eye)
+    assert np.linalg.norm(before - after) / 0.01 < 0.2
+
+    def near(drawn: Boxes) -> list[tuple[float, ...]]:
+        close = np.hypot(*drawn.origin[:, :2].T) < 12.0
+        return sorted(tuple(np.round(row, 3).tolist()) for row in np.hstack([drawn.origin, drawn.size])[close])
+
+    assert near(boxes(title, end)) == near(boxes(indexing, 0.0))
+
+
+def test_title_names_the_gpu_and_the_day_and_stays_a_bar(measured: Dataset) -> None:
+    scene = passage(Title, measured)
+    shown = [beat for beat in np.arange(0.0, 16.0, 0.25) if any("Test GPU" in t.text for t in texts(scene, float(beat)))]
+    byline = next(t.text for t in texts(scene, 12.0) if "Test GPU" in t.text)
+    assert byline == "Test GPU · measured 2031-05-06"
+    assert shown[-1] - shown[0] >= 2.5
+    whole = [b for b in np.arange(0.0, 16.0, 0.25) if {t.text for t in texts(scene, float(b))} >= {"HOW", "KERNELS", "CLIMB"}]
+    assert whole[-1] - whole[0] >= 4.0
+
+
+def test_published_figures_are_called_published() -> None:
+    scene = passage(Title, Dataset.open(["rtx-3090-published"]))
+    lines = [t.text for t in texts(scene, 12.0)]
+    assert any(line.endswith("published figures") for line in lines) and not any("measured" in line for line in lines)
+
+
+def test_texts_keep_apart_and_inside_the_safe_area(measured: Dataset) -> None:
+    scene = passage(Title, measured)
+    for beat in np.arange(0.0, scene.clock.beats, 0.5):
+        here = [t for t in texts(scene, float(beat)) if t.kind == "text"]
+        for one in here:
+            assert one.left >= 0.05 * WIDTH - 1 and one.right <= 0.95 * WIDTH + 1 and one.top >= 0.05 * HEIGHT
+        for one, other in itertools.combinations(here, 2):
+            assert one.right <= other.left or other.right <= one.left or one.bottom <= other.top or other.bottom <= one.top
