@@ -123,9 +123,9 @@ class Indexing(Passage):
         pinned = Track(0.0).to(1.0, self.at(7, 1), 0.3, arrive).to(0.0, gone, 0.6)
         self.text(Text(value, NUMBER.coloured(THREAD), 0.0, -18.0, "centre", pinned, at=lambda beat: self.cube.top(beat, 0.3)))
 
+        told = Track(0.0).to(1.0, self.at(2), 0.5).to(0.0, gone, 0.6)
+        self.text(Text(self._note(), SMALL, LEFT, LINE_1 - 60.0, opacity=told))
         if n is None:
-            told = Track(0.0).to(1.0, self.at(2), 0.5).to(0.0, gone, 0.6)
-            self.text(Text(f"not run on {self.data.device.name}: arithmetic only", SMALL, LEFT, LINE_1 - 56.0, opacity=told))
             return
         store = Track(0.0).to(1.0, self.at(7, 3.4), 0.4, arrive)
         guard = Track(0.0).to(1.0, self.at(8), 0.4, arrive)
@@ -135,6 +135,13 @@ class Indexing(Passage):
         if not self.tiers.stored.all():
             self.text(Text("i ≥ n", CODE, 0.0, -40.0, "centre", lambda beat: guard(beat) * held(beat), at=self._over_fence()))
         self.text(Text(f"n = {n}", CODE, LEFT, LINE_2, opacity=lambda beat: guard(beat) * held(beat)))
+
+    def _note(self) -> str:
+        """Whose output this is, where it is not the film's own GPU's."""
+        trace, gpu = self.data.index_trace(), self.data.device.name
+        if trace is None:
+            return f"not run on {gpu}: arithmetic only"
+        return "" if trace.device.name == gpu else f"index kernel run on {trace.device.name}"
 
     # ---- motion -----------------------------------------------------------------------------------------------------------
 

@@ -193,3 +193,14 @@ def test_texts_keep_apart_and_inside_the_safe_area(which: str, request: pytest.F
         for one, other in itertools.combinations(here, 2):
             apart = one.right <= other.left or other.right <= one.left or one.bottom <= other.top or other.bottom <= one.top
             assert apart, f"beat {beat:g}: {one.text!r} and {other.text!r}"
+
+
+def test_the_committed_recording_of_the_h200_is_what_its_kernel_should_write() -> None:
+    """The index kernel's own arithmetic, on a real GPU: everything below n stored, nothing beyond."""
+    scene = passage("nvidia-h200")
+    tiers = scene.tiers
+    assert tiers.trace is not None
+    assert tiers.trace == kernel_output(tiers.trace.blocks, tiers.trace.threads, tiers.trace.n)
+    height = tiers.tier(scene.at(8, 3))[:, None] + tiers.rise(scene.at(8, 3))
+    index = np.arange(height.size).reshape(height.shape)
+    np.testing.assert_allclose(height[index < tiers.trace.n], TRAY + UNIT * index[index < tiers.trace.n])
