@@ -1,18 +1,18 @@
 """The warp-access model: from the addresses of 32 lanes to sectors and wavefronts, and from those to a kernel's bytes by level.
 
-A *sector* is 32 aligned bytes, what a cache moves.  A *wavefront* is one pass through the SM's load
-path (the data stage of L1 and shared memory), which carries up to 128 bytes: that is why load-path bytes are wavefronts x 128.
+A *sector* is 32 aligned bytes, what a cache moves.  A *wavefront* is one pass through the SM's load path (the data stage of L1
+and shared memory), which carries up to 128 bytes: that is why load-path bytes are wavefronts x 128.
 
-Rules, after NVIDIA's Nsight Compute documentation ("wavefronts", "sectors") and the CUDA C++ Programming Guide (32 banks of 4
-bytes; lanes that want the same word share it).  L1 and shared memory are one array with the same banks, so one rule serves both:
-a warp is served in groups of lanes, and a group takes as many wavefronts as the most different words that fall into one bank.
+Rules, after NVIDIA's Nsight Compute documentation ("wavefronts", "sectors") and the CUDA C++ Programming Guide (32 banks of
+4 bytes; lanes that want the same word share it).  L1 and shared memory are one array with the same banks, so one rule serves
+both: a warp is served in groups of lanes, and a group takes as many wavefronts as the most different words in one bank.
 
 - 4 bytes a lane: the warp is one group; 8 bytes: two halves; 16 bytes: four quarters.
 - Shared memory alone: where every lane wants what its neighbour (lane XOR 1), or the next but one (lane XOR 2), wants, two
   groups go together.
 
-Checked against `l1tex__data_pipe_lsu_wavefronts` of an H200 on 162 address patterns (`measure.patterns`): exact for shared memory;
-for global memory exact where few lines are touched, and low by up to a quarter where a warp scatters over some 30 lines.
+Checked against `l1tex__data_pipe_lsu_wavefronts` of an H200 on 162 address patterns (`measure.patterns`): exact for shared
+memory; for global memory exact where few lines are touched, and up to a quarter low where a warp scatters over some 30 lines.
 """
 
 from __future__ import annotations

@@ -16,24 +16,24 @@
 #define A_STEP (THREADS / BK)
 #define B_STEP (THREADS / BN)
 
-extern "C" __global__ void __launch_bounds__(THREADS, 2) gemm_tile_2d(const float* A, const float* B, float* C, int M, int N, int K) {
+extern "C" __global__ void __launch_bounds__(THREADS) gemm_tile_2d(const float* A, const float* B, float* C, int M, int N, int K) {
     __shared__ float a[BM * BK], b[BK * BN];
     const int tid = threadIdx.x;
     const int row0 = blockIdx.y * BM, col0 = blockIdx.x * BN;
     const int tile_col = tid % (BN / TN) * TN, tile_row = tid / (BN / TN) * TM;
     const int a_row = tid / BK, a_col = tid % BK;
     const int b_row = tid / BN, b_col = tid % BN;
-    A += row0 * K;
-    B += col0;
+    A += (row0 + a_row) * K + a_col;
+    B += b_row * N + col0 + b_col;
 
     float sum[TM * TN] = {0.0f}, from_a[TM], from_b[TN];
     for (int step = 0; step < K; step += BK) {
 #pragma unroll
         for (int i = 0; i < BM; i += A_STEP)
-            a[(a_row + i) * BK + a_col] = INSIDE(row0 + a_row + i < M && step + a_col < K) ? A[(a_row + i) * K + a_col] : 0.0f;
+            a[tid + i * BK] = INSIDE(row0 + a_row + i < M && step + a_col < K) ? A[i * K] : 0.0f;
 #pragma unroll
         for (int i = 0; i < BK; i += B_STEP)
-            b[(b_row + i) * BN + b_col] = INSIDE(step + b_row + i < K && col0 + b_col < N) ? B[(b_row + i) * N + b_col] : 0.0f;
+            b[tid + i * BN] = INSIDE(step + b_row + i < K && col0 + b_col < N) ? B[i * N] : 0.0f;
         __syncthreads();
         A += BK;
         B += BK * N;

@@ -12,33 +12,23 @@
 #define A_LANES (BK / 4)
 #define B_LANES (BN / 4)
 
+// Four neighbours at once, of which `inside` lie in the matrix.
 #if GUARD
-__device__ __forceinline__ float4 fetch(const float* matrix, int row, int col, int rows, int cols) {
-    float4 v = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    if (row < rows) {
-        const float* p = matrix + row * cols;
-        if (col + 0 < cols) v.x = p[col + 0];
-        if (col + 1 < cols) v.y = p[col + 1];
-        if (col + 2 < cols) v.z = p[col + 2];
-        if (col + 3 < cols) v.w = p[col + 3];
-    }
-    return v;
+__device__ __forceinline__ float4 fetch(const float* p, int inside) {
+    return make_float4(inside > 0 ? p[0] : 0.0f, inside > 1 ? p[1] : 0.0f, inside > 2 ? p[2] : 0.0f, inside > 3 ? p[3] : 0.0f);
 }
-__device__ __forceinline__ void store(float* matrix, int row, int col, int rows, int cols, const float* v) {
-    if (row < rows)
-        for (int j = 0; j < 4; ++j)
-            if (col + j < cols) matrix[row * cols + col + j] = v[j];
+__device__ __forceinline__ void store(float* p, int inside, const float* v) {
+    for (int j = 0; j < 4; ++j)
+        if (j < inside) p[j] = v[j];
 }
 #else
-__device__ __forceinline__ float4 fetch(const float* matrix, int row, int col, int, int cols) {
-    return *reinterpret_cast<const float4*>(matrix + row * cols + col);
-}
-__device__ __forceinline__ void store(float* matrix, int row, int col, int, int cols, const float* v) {
-    *reinterpret_cast<float4*>(matrix + row * cols + col) = *reinterpret_cast<const float4*>(v);
+__device__ __forceinline__ float4 fetch(const float* p, int) { return *reinterpret_cast<const float4*>(p); }
+__device__ __forceinline__ void store(float* p, int, const float* v) {
+    *reinterpret_cast<float4*>(p) = *reinterpret_cast<const float4*>(v);
 }
 #endif
 
-extern "C" __global__ void __launch_bounds__(THREADS, 2) gemm_vectorised(const float* A, const float* B, float* C, int M, int N, int K) {
+extern "C" __global__ void __launch_bounds__(THREADS) gemm_vectorised(const float* A, const float* B, float* C, int M, int N, int K) {
     __shared__ __align__(16) float a[BK * BM];
     __shared__ __align__(16) float b[BK * BN];
     const int tid = threadIdx.x;
@@ -46,18 +36,22 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) gemm_vectorised(const f
     const int tile_col = tid % (BN / 8) * 4, tile_row = tid / (BN / 8) * 4;
     const int a_row = tid / A_LANES, a_col = tid % A_LANES * 4;
     const int b_row = tid / B_LANES, b_col = tid % B_LANES * 4;
+    A += (row0 + a_row) * K + a_col;
+    B += b_row * N + col0 + b_col;
 
     __align__(16) float sum[64] = {0.0f};
     __align__(16) float from_a[8];
     __align__(16) float from_b[8];
     for (int step = 0; step < K; step += BK) {
-        const float4 v = fetch(A, row0 + a_row, step + a_col, M, K);
+        const float4 v = fetch(A, row0 + a_row < M ? K - step - a_col : 0);
         a[(a_col + 0) * BM + a_row] = v.x;
         a[(a_col + 1) * BM + a_row] = v.y;
         a[(a_col + 2) * BM + a_row] = v.z;
         a[(a_col + 3) * BM + a_row] = v.w;
-        *reinterpret_cast<float4*>(&b[b_row * BN + b_col]) = fetch(B, step + b_row, col0 + b_col, K, N);
+        *reinterpret_cast<float4*>(&b[b_row * BN + b_col]) = fetch(B, step + b_row < K ? N - col0 - b_col : 0);
         __syncthreads();
+        A += BK;
+        B += BK * N;
 #pragma unroll
         for (int k = 0; k < BK; ++k) {
             *reinterpret_cast<float4*>(&from_a[0]) = *reinterpret_cast<const float4*>(&a[k * BM + tile_row]);
@@ -75,7 +69,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) gemm_vectorised(const f
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
         const int row = row0 + i / 4 * (BM / 2) + tile_row + i % 4;
-        store(C, row, col0 + tile_col, M, N, &sum[i * 8]);
-        store(C, row, col0 + BN / 2 + tile_col, M, N, &sum[i * 8 + 4]);
+        const int col = col0 + tile_col, far = col + BN / 2;
+        store(C + row * N + col, row < M ? N - col : 0, &sum[i * 8]);
+        store(C + row * N + far, row < M ? N - far : 0, &sum[i * 8 + 4]);
     }
 }
