@@ -12,7 +12,7 @@ from scenes.stage.contact import emit_shadow, emit_spill
 from scenes.stage.jit import Array, f4, i8, kernel
 
 NIL, ONE, HALF = f4(0), f4(1), f4(0.5)
-A, B, C, X0, Y0, COLOR, ALPHA, EMISSION = r.A, r.B, r.C, r.X0, r.Y0, r.COLOR, r.ALPHA, r.EMISSION
+A, B, C, GROW, X0, Y0, COLOR, ALPHA, EMISSION = r.A, r.B, r.C, r.GROW, r.X0, r.Y0, r.COLOR, r.ALPHA, r.EMISSION
 KIND, BOX, INNER, RADIUS = r.KIND, r.BOX, r.INNER, r.RADIUS
 LINE, DISC = f4(r.LINE), f4(r.DISC)
 LINE_NEAR = f4(0.02)  # share of the near distance at which ribbons are cut: what is cut lies outside the frame
@@ -73,9 +73,7 @@ def sprite_bounds(position: Array, radius: Array, camera: Array, w: f4, h: f4, p
 
 
 @kernel
-def _emit_line(
-    q: Array, end: Array, width: f4, color: Array, alpha: f4, emission: f4, camera: Array, light: Array
-) -> bool:
+def _emit_line(q: Array, end: Array, width: f4, color: Array, alpha: f4, emission: f4, camera: Array, light: Array) -> bool:
     ax, ay, bx, by = end[0], end[1], end[3], end[4]
     dx, dy = bx - ax, by - ay
     square = dx * dx + dy * dy
@@ -95,28 +93,30 @@ def _emit_line(
     q[C + 2] = wa - q[A + 2] * ax - q[B + 2] * ay
     q[C + 3] = -(ux * ax + uy * ay)
     q[X0], q[Y0] = ax, ay
+    for e in range(4):
+        q[GROW + e] = HALF
     q[ALPHA], q[ALPHA + 1], q[ALPHA + 2] = va, (vb - va) * dx / square, (vb - va) * dy / square
     for c in range(3):
-        q[COLOR + c] = min(f4(255), color[c] * f4(255))
+        q[COLOR + c] = min(ONE, color[c]) * f4(254.9)
     q[EMISSION] = min(f4(255), emission * f4(255))
     wide = max(wa, wb) + f4(1.5)
     q[BOX], q[BOX + 1] = min(ax, bx) - wide, min(ay, by) - wide
     q[BOX + 2], q[BOX + 3] = max(ax, bx) + wide, max(ay, by) + wide
-    q[INNER], q[KIND] = f4(1e9), LINE
+    q[KIND] = LINE
     return True
 
 
 @kernel
 def assemble(
-    q_all: Array, order: Array, floor: int, origin: Array, size: Array, color: Array, emission: Array, edge: Array, shadow: Array,
-    alpha: Array, corners: Array, rect: Array, support: Array, gap: Array, ends: Array, rib_width: Array, rib_color: Array,
+    q_all: Array, order: Array, floor: int, floor_seen: Array, origin: Array, size: Array, color: Array, emission: Array, edge: Array,
+    shadow: Array, alpha: Array, corners: Array, rect: Array, support: Array, gap: Array, ends: Array, rib_width: Array, rib_color: Array,
     rib_alpha: Array, rib_emission: Array, place: Array, spr_color: Array, spr_emission: Array, camera: Array, light: Array,
     shade: f4, spill: f4, width: f4, height: f4,
 ) -> int:  # fmt: skip
-    """Fill q_all (large enough) with the records of all items of `order` far to near, floor ribbons first; returns their number.
+    """Fill q_all (large enough) with the records of all items of `order` far to near; returns their number.
 
-    Items are numbered boxes, then ribbons that do not lie on the floor, then sprites. shade, spill: strength of contact shadows and
-    of spilt light; 0 leaves them out.
+    The first `floor` ribbons lie on the floor: those of them that are seen, floor_seen, come first. Items of `order` are numbered
+    boxes, then the other ribbons, then sprites. shade, spill: strength of contact shadows and of spilt light; 0 leaves them out.
     """
     boxes = origin.shape[0]
     ribbons = ends.shape[0] - floor
@@ -129,7 +129,7 @@ def assemble(
                 first[support[i]] = i
     bounds = np.empty(4, f4)
     n = 0
-    for i in range(floor):
+    for i in floor_seen:
         if _emit_line(q_all[n], ends[i], rib_width[i], rib_color[i], rib_alpha[i], rib_emission[i], camera, light):
             n += 1
     for item in order:
@@ -164,7 +164,7 @@ def assemble(
             q[A], q[A + 1], q[RADIUS] = place[i, 0], place[i, 1], place[i, 3]
             q[ALPHA] = min(ONE, max(NIL, (z - near * HALF) / near)) * (HALF + HALF * _fade(z, light))
             for c in range(3):
-                q[COLOR + c] = min(f4(255), spr_color[i, c] * f4(255))
+                q[COLOR + c] = min(ONE, spr_color[i, c]) * f4(254.9)
             q[EMISSION] = min(f4(255), spr_emission[i] * f4(255))
             for c in range(4):
                 q[BOX + c] = rect[boxes + ribbons + i, c]

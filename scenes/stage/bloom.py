@@ -6,45 +6,54 @@ import math
 
 import numpy as np
 
-from scenes.stage.jit import Array, f4, i4, i8, kernel
+from scenes.stage.jit import Array, f4, i4, kernel, u4
 
 NIL, ONE = f4(0), f4(1)
 EMITTING = np.uint64(0xFF000000FF000000)
 TIGHT, WIDE = f4(1.0), f4(1.5)  # weights of the two blurs
 SIGMA_TIGHT, SIGMA_WIDE = 10.4, 54.0  # px at 1080 lines
-CEILING = f4(0.85)  # glow never covers more than this
+CEILING = f4(0.9)  # glow never covers more than this
+LEAST = f4(0.25)  # of 255: fainter glow is left out
 
 
 def gaussian(sigma: float) -> Array:
-    """Half of a normalised Gaussian kernel, centre first, out to three sigma; sigma in px of the plane it is used on."""
-    half = np.exp(-0.5 * (np.arange(int(3 * sigma) + 2) / sigma) ** 2)
+    """Half of a normalised Gaussian kernel, centre first, out to 2.8 sigma or more; sigma in px of the plane it is used on."""
+    reach = 2 * math.ceil(1.4 * sigma)  # even
+    half = np.exp(-0.5 * (np.arange(reach + 1) / sigma) ** 2)
     return np.ascontiguousarray(half / (2 * half.sum() - half[0]), np.float32)
 
 
 @kernel
 def gather_emission(pairs: Array, light: Array) -> tuple[int, int, int, int]:
-    """light (3, h, w) = mean over 4x4 px of colour x emission, 0..255; pairs = the work buffer as uint64 (4 h, 2 w).
+    """light (3, h, w) = mean of colour x emission over each block, 0..255; pairs = the work buffer as uint64 (h, 8 w).
 
     Returns the lit rows and columns: first row, last row + 1, first column, last column + 1 (first > last where nothing is lit).
     """
     tall, wide = light.shape[1], light.shape[2]
     y0, y1, x0, x1 = tall, 0, wide, 0
     scale = f4(1 / 4080)
+    m = i4(255)
     for y in range(tall):
+        row = pairs[y]
+        pixels = row.view(u4)
+        red, green, blue = light[0, y], light[1, y], light[2, y]
         for x in range(wide):
-            red, green, blue = 0, 0, 0
-            for j in range(4):
-                u, v = pairs[4 * y + j, 2 * x], pairs[4 * y + j, 2 * x + 1]
-                if (u | v) & EMITTING:
-                    y0, y1, x0, x1 = min(y0, y), y + 1, min(x0, x), max(x1, x + 1)
-                    for pair in (u, v):
-                        for half in (0, 32):
-                            p = i8(pair >> np.uint64(half)) & 0xFFFFFFFF
-                            e = p >> 24
-                            red += (p & 255) * e
-                            green += ((p >> 8) & 255) * e
-                            blue += ((p >> 16) & 255) * e
-            light[0, y, x], light[1, y, x], light[2, y, x] = f4(red) * scale, f4(green) * scale, f4(blue) * scale
+            any_lit = np.uint64(0)
+            for k in range(8):
+                any_lit |= row[8 * x + k]
+            if any_lit & EMITTING == np.uint64(0):
+                red[x], green[x], blue[x] = NIL, NIL, NIL
+                continue
+            y0, y1, x0, x1 = min(y0, y), y + 1, min(x0, x), max(x1, x + 1)
+            block = pixels[16 * x : 16 * x + 16]
+            r, g, b = i4(0), i4(0), i4(0)
+            for k in range(16):
+                p = i4(block[k])
+                e = i4(i4(p >> i4(24)) & m)
+                r = i4(r + i4(i4(p & m) * e))
+                g = i4(g + i4(i4(i4(p >> i4(8)) & m) * e))
+                b = i4(b + i4(i4(i4(p >> i4(16)) & m) * e))
+            red[x], green[x], blue[x] = f4(r) * scale, f4(g) * scale, f4(b) * scale
     return y0, y1, x0, x1
 
 
@@ -57,32 +66,29 @@ def _blur(plane: Array, scratch: Array, weights: Array, y0: int, y1: int, x0: in
     n = x1 - x0
     if n <= 0 or y1 <= y0:
         return
-    padded = np.zeros(n + 2 * reach, f4)
+    padded, nothing = np.zeros(n + 2 * reach, f4), np.zeros(n, f4)
     for c in range(3):
         for y in range(y0, y1):
             src, dst = plane[c, y, x0:x1], scratch[c, y, x0:x1]
             for x in range(n):
                 padded[reach + x] = src[x]
                 dst[x] = src[x] * weights[0]
-            for k in range(1, reach + 1):
-                w = weights[k]
+            for k in range(1, reach, 2):  # two taps at a time; reach is even
+                w, w2 = weights[k], weights[k + 1]
                 left, right = padded[reach - k : reach - k + n], padded[reach + k : reach + k + n]
+                left2, right2 = padded[reach - k - 1 : reach - k - 1 + n], padded[reach + k + 1 : reach + k + 1 + n]
                 for x in range(n):
-                    dst[x] += w * (left[x] + right[x])
+                    dst[x] += w * (left[x] + right[x]) + w2 * (left2[x] + right2[x])
         for y in range(y0, y1):
             dst, here = plane[c, y, x0:x1], scratch[c, y, x0:x1]
             for x in range(n):
                 dst[x] = here[x] * weights[0]
             for k in range(1, reach + 1):
                 w = weights[k]
-                if y - k >= y0:
-                    above = scratch[c, y - k, x0:x1]
-                    for x in range(n):
-                        dst[x] += w * above[x]
-                if y + k < y1:
-                    below = scratch[c, y + k, x0:x1]
-                    for x in range(n):
-                        dst[x] += w * below[x]
+                above = scratch[c, y - k, x0:x1] if y - k >= y0 else nothing
+                below = scratch[c, y + k, x0:x1] if y + k < y1 else nothing
+                for x in range(n):
+                    dst[x] += w * (above[x] + below[x])
 
 
 @kernel
@@ -101,31 +107,54 @@ def _quarter(fine: Array, coarse: Array) -> None:
 
 @kernel
 def spread(
-    light: Array, far: Array, scratch: Array, far_scratch: Array, tight: Array, wide: Array, y0: int, y1: int, x0: int, x1: int, gain: f4
-) -> None:
-    """light (3, h, w) becomes the glow 0..255: tight blur + wide blur (far, a quarter the size), under a soft ceiling."""
+    light: Array, far: Array, scratch: Array, far_scratch: Array, tight: Array, wide: Array, lit: tuple[int, int, int, int], gain: f4,
+    first: Array, last: Array,
+) -> None:  # fmt: skip
+    """light (3, h, w) becomes the glow 0..255: tight blur + wide blur (far, a quarter the size), under a soft ceiling.
+
+    lit: as gather_emission returns it; first, last (h,): columns of each row that are lit at least by LEAST, both included.
+    """
+    y0, y1, x0, x1 = lit
     tall, width = light.shape[1], light.shape[2]
+    rows, columns = far.shape[1], far.shape[2]
     _quarter(light, far)
     _blur(light, scratch, tight, y0, y1, x0, x1)
     _blur(far, far_scratch, wide, y0 >> 2, (y1 + 3) >> 2, x0 >> 2, (x1 + 3) >> 2)
-    rows, columns = far.shape[1], far.shape[2]
-    up = np.empty((3, columns), f4)
+    reach = 4 * wide.size + 4
+    y0, y1 = max(0, y0 - reach), min(tall, y1 + reach)
+    row, up = np.empty(columns + 2, f4), np.empty((3, 4 * columns), f4)
+    peaks = np.empty(width, f4)
+    bright = gain * f4(1 / 255)
     for y in range(tall):
+        first[y], last[y] = width, -1
+    for y in range(y0, y1):
         v = max(NIL, (f4(y) + f4(0.5)) * f4(0.25) - f4(0.5))
-        a = min(int(v), rows - 2)
+        a = min(i4(v), rows - 2)
         t = min(ONE, v - f4(a))
         for c in range(3):
+            above, below = far[c, a], far[c, a + 1]
+            middle = row[1 : columns + 1]
             for x in range(columns):
-                up[c, x] = far[c, a, x] + (far[c, a + 1, x] - far[c, a, x]) * t
+                middle[x] = above[x] + (below[x] - above[x]) * t
+            row[0], row[columns + 1] = row[1], row[columns]
+            left, right, fine = row[:columns], row[2:], up[c]
+            for x in range(columns):
+                fine[4 * x] = left[x] + (middle[x] - left[x]) * f4(0.625)
+                fine[4 * x + 1] = left[x] + (middle[x] - left[x]) * f4(0.875)
+                fine[4 * x + 2] = middle[x] + (right[x] - middle[x]) * f4(0.125)
+                fine[4 * x + 3] = middle[x] + (right[x] - middle[x]) * f4(0.375)
+        red, green, blue = light[0, y], light[1, y], light[2, y]
         for x in range(width):
-            h = max(NIL, (f4(x) + f4(0.5)) * f4(0.25) - f4(0.5))
-            b = min(i4(h), columns - 2)
-            s = min(ONE, h - f4(b))
-            r = light[0, y, x] * TIGHT + (up[0, b] + (up[0, b + 1] - up[0, b]) * s) * WIDE
-            g = light[1, y, x] * TIGHT + (up[1, b] + (up[1, b + 1] - up[1, b]) * s) * WIDE
-            l = light[2, y, x] * TIGHT + (up[2, b] + (up[2, b + 1] - up[2, b]) * s) * WIDE
-            peak = max(max(r, g), l) * gain * f4(1 / 255)
-            scale = NIL
-            if peak > f4(1e-4):
-                scale = gain * CEILING * (ONE - f4(math.exp(-peak / CEILING))) / peak
-            light[0, y, x], light[1, y, x], light[2, y, x] = r * scale, g * scale, l * scale
+            r, g, b = red[x] * TIGHT + up[0, x] * WIDE, green[x] * TIGHT + up[1, x] * WIDE, blue[x] * TIGHT + up[2, x] * WIDE
+            peak = max(max(r, g), b) * bright
+            scale = gain * CEILING / (CEILING + peak)  # peak -> ceiling x peak / (ceiling + peak)
+            red[x], green[x], blue[x] = r * scale, g * scale, b * scale
+            peaks[x] = peak * CEILING / (CEILING + peak) * f4(255)
+        for x in range(width):
+            if peaks[x] >= LEAST:
+                first[y] = x
+                break
+        for x in range(width - 1, -1, -1):
+            if peaks[x] >= LEAST:
+                last[y] = x
+                break

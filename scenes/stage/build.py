@@ -35,7 +35,9 @@ GRID = 5
 
 
 @kernel
-def project_boxes(origin: Array, size: Array, alpha: Array, camera: Array, width: f4, height: f4, corners: Array, rect: Array) -> None:
+def project_boxes(
+    origin: Array, size: Array, alpha: Array, camera: Array, width: f4, height: f4, corners: Array, rect: Array
+) -> None:
     """Homogeneous pixel coordinates (x w, y w, w) of all corners (N, 8, 3), and bounds rect (N, 4) in px, empty where not seen."""
     k, cx, cy = camera[0, 3], camera[1, 3], camera[2, 3]
     for i in range(origin.shape[0]):
@@ -150,9 +152,7 @@ def _solve6(m: Array, v: Array) -> bool:
 
 
 @kernel
-def _curved_light(
-    q: Array, at: Array, face: int, emission: f4, camera: Array, light: Array, width: f4, height: f4
-) -> None:
+def _curved_light(q: Array, at: Array, face: int, emission: f4, camera: Array, light: Array, width: f4, height: f4) -> None:
     """Fit light (quadratic) and mist (linear) of a large face to samples of it that lie near the screen. at (4, 3) = its corners."""
     k, cx, cy = camera[0, 3], camera[1, 3], camera[2, 3]
     m = np.zeros((6, 6))
@@ -299,7 +299,7 @@ def emit_box(
             tint = ONE if light[PLAIN] > NIL else ONE + (TINT[f, c] - ONE) * grey * (ONE - glow)
             q[COLOR + c] = color[i, c] * tint * f4(255)
             peak = max(peak, q[COLOR + c])
-        q[GAIN_MAX] = f4(255) / max(peak, f4(0.1))
+        q[GAIN_MAX] = f4(254.9) / max(peak, f4(0.1))
         q[ALPHA], q[ALPHA + 1], q[ALPHA + 2] = shown, NIL, NIL
         q[EMISSION] = min(f4(255), emission[i] * (f4(255) if f == 4 else f4(120)))
         q[KIND] = FACE

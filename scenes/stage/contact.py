@@ -12,18 +12,61 @@ NIL, ONE, HALF = f4(0), f4(1), f4(0.5)
 A, B, C, GROW, COLOR, ALPHA, KIND, BOX, INNER, KEEP = r.A, r.B, r.C, r.GROW, r.COLOR, r.ALPHA, r.KIND, r.BOX, r.INNER, r.KEEP
 SOFT = f4(r.SOFT)
 GROUND, NOWHERE = -1, -2
+NOTHING = f4(-1)
 SHADOW_COLOR = (1.0, 1.5, 3.0)  # 0..255
+SAME = f4(1e-3)  # world units
 SUPPORT_RATIO = f4(1.3)  # what carries a box has at least this much more floor area
 
 
 @kernel
-def find_supports(origin: Array, size: Array, shadow: Array, emission: Array, ground: bool, level: f4, support: Array, gap: Array) -> None:
-    """support (N,): index of the larger box right under each box, GROUND or NOWHERE; gap (N,): the free height between."""
+def _skip_stacked(origin: Array, size: Array, gap: Array) -> None:
+    """A box right on top of one of its own footprint throws no shadow of its own."""
+    n = origin.shape[0]
+    by_x = np.argsort(origin[:, 0])
+    for p in range(n):
+        i = by_x[p]
+        for q in range(p + 1, n):
+            j = by_x[q]
+            if origin[j, 0] - origin[i, 0] > SAME:
+                break
+            if abs(origin[j, 1] - origin[i, 1]) > SAME or abs(size[j, 0] - size[i, 0]) > SAME:
+                continue
+            if abs(size[j, 1] - size[i, 1]) > SAME:
+                continue
+            low, high = (i, j) if origin[i, 2] < origin[j, 2] else (j, i)
+            if abs(origin[high, 2] - origin[low, 2] - size[low, 2]) < f4(0.3) * size[high, 2]:
+                gap[high] = NOTHING
+
+
+@kernel
+def hidden_by_support(origin: Array, size: Array, support: Array, eye: Array, seen: Array) -> None:
+    """seen (N,): False where the box that carries another hides it whole from an eye below (the mirrored camera)."""
+    for i in range(origin.shape[0]):
+        j = support[i]
+        if j < 0 or eye[2] >= origin[j, 2]:
+            continue
+        inside = True
+        for c in range(8):
+            z = origin[i, 2] + size[i, 2] * f4(c >> 2)
+            t = (origin[j, 2] - eye[2]) / (z - eye[2])
+            for d in range(2):
+                at = origin[i, d] + size[i, d] * f4((c >> d) & 1)
+                at = eye[d] + (at - eye[d]) * t
+                if at < origin[j, d] or at > origin[j, d] + size[j, d]:
+                    inside = False
+        seen[i] = not inside
+
+
+@kernel
+def find_supports(origin: Array, size: Array, shadow: Array, ground: bool, level: f4, support: Array, gap: Array) -> None:
+    """support (N,): index of the larger box right under each box, GROUND or NOWHERE.
+
+    gap (N,): the free height between, or NOTHING where the box leaves no trace on it.
+    """
     n = origin.shape[0]
     least = f4(1e30)
     for i in range(n):
-        if shadow[i] > NIL or emission[i] > f4(0.05):
-            least = min(least, size[i, 0] * size[i, 1])
+        least = min(least, size[i, 0] * size[i, 1])
     larger = np.empty(n, i8)
     count = 0
     for i in range(n):
@@ -32,8 +75,6 @@ def find_supports(origin: Array, size: Array, shadow: Array, emission: Array, gr
             count += 1
     for i in range(n):
         support[i] = NOWHERE
-        if shadow[i] <= NIL and emission[i] <= f4(0.05):
-            continue
         foot = origin[i, 2]
         slack = f4(0.02) * size[i, 2] + f4(1e-3)
         best = f4(-1e30)
@@ -50,7 +91,8 @@ def find_supports(origin: Array, size: Array, shadow: Array, emission: Array, gr
             if origin[j, 0] <= x <= origin[j, 0] + size[j, 0] and origin[j, 1] <= y <= origin[j, 1] + size[j, 1]:
                 best = top
                 support[i] = j
-        gap[i] = max(NIL, foot - best)
+        gap[i] = max(NIL, foot - best) if shadow[i] > NIL else NOTHING
+    _skip_stacked(origin, size, gap)
 
 
 @kernel
@@ -84,6 +126,7 @@ def emit_soft(
         y0, y1 = min(y0, outer[v, 1] / w), max(y1, outer[v, 1] / w)
     if x1 < NIL or y1 < NIL or x0 > width or y0 > height or x1 - x0 < f4(0.5) or y1 - y0 < f4(0.5):
         return False
+    deepest = ONE
     for e in range(4):
         f = (e + 1) & 3
         _edge(q, e, outer[e], outer[f])
@@ -94,8 +137,10 @@ def emit_soft(
         q[B + e] *= ramp
         q[C + e] *= ramp
         q[GROW + e] = NIL
+        for v in (e, f):
+            deepest = max(deepest, (q[A + e] * inner[v, 0] + q[B + e] * inner[v, 1]) / inner[v, 2] + q[C + e])
     q[BOX], q[BOX + 1], q[BOX + 2], q[BOX + 3] = x0 - ONE, y0 - ONE, x1 + ONE, y1 + ONE
-    q[INNER] = f4(1e9)
+    q[INNER] = f4(1e9) if shrink > NIL else deepest  # right under a box that stands on the plane nothing is seen of it
     q[KIND] = SOFT
     return True
 
@@ -106,6 +151,8 @@ def emit_shadow(
     camera: Array, strength: f4, width: f4, height: f4,
 ) -> int:  # fmt: skip
     """Contact shadow of box i on the plane z; softer and fainter the higher the box floats. Returns the next free row."""
+    if gap[i] < NIL:
+        return n
     least = min(size[i, 0], size[i, 1])
     reach = min(least, size[i, 2] + f4(0.25) * least)
     dark = shadow[i] * alpha[i] * strength / (ONE + gap[i] / (f4(0.6) * least + f4(1e-4)))
@@ -113,7 +160,18 @@ def emit_shadow(
         return n
     q = q_all[n]
     spread = f4(0.42) * reach + f4(0.3) * min(gap[i], least)
-    if not emit_soft(q, origin[i], size[i], spread, min(f4(0.4) * least, f4(0.5) * gap[i]), z, bounds, camera, width, height):
+    if not emit_soft(
+        q,
+        origin[i],
+        size[i],
+        spread,
+        min(f4(0.4) * least, f4(0.5) * max(NIL, gap[i] - f4(0.02) * size[i, 2])),
+        z,
+        bounds,
+        camera,
+        width,
+        height,
+    ):
         return n
     for c in range(3):
         q[COLOR + c] = f4(SHADOW_COLOR[c])
@@ -127,6 +185,8 @@ def emit_spill(
     bounds: Array, camera: Array, strength: f4, width: f4, height: f4,
 ) -> int:  # fmt: skip
     """Light of glowing box i on the plane z around it. Returns the next free row."""
+    if gap[i] < NIL:
+        return n
     least = min(size[i, 0], size[i, 1])
     bright = min(ONE, emission[i]) * alpha[i] * strength / (ONE + gap[i] / (least + f4(1e-4)))
     if bright < f4(0.02):
@@ -138,3 +198,21 @@ def emit_spill(
         q[COLOR + c] = color[i, c] * f4(255)
     q[ALPHA], q[KEEP] = f4(0.55) * bright, f4(0.3)
     return n + 1
+
+
+@kernel
+def emit_on_ground(
+    q_all: Array, support: Array, origin: Array, size: Array, color: Array, emission: Array, shadow: Array, alpha: Array, gap: Array,
+    level: f4, camera: Array, shade: f4, spill: f4, width: f4, height: f4,
+) -> int:  # fmt: skip
+    """Records of light and shadow on the floor: first all light, then all shadows; returns their number."""
+    bounds = np.empty(4, f4)
+    bounds[:2], bounds[2:] = f4(-1e9), f4(1e9)
+    n = 0
+    for i in range(origin.shape[0]):
+        if support[i] == GROUND:
+            n = emit_spill(q_all, n, i, origin, size, color, emission, alpha, gap, level, bounds, camera, spill, width, height)
+    for i in range(origin.shape[0]):
+        if support[i] == GROUND:
+            n = emit_shadow(q_all, n, i, origin, size, shadow, alpha, gap, level, bounds, camera, shade, width, height)
+    return n
