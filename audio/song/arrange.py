@@ -6,7 +6,7 @@ Steps are sixteenths from the song's start; a part's patterns come from `pattern
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from audio.song.score import STEPS, Part, Song, SungLine, sung
 from audio.song.theory import MAJOR, Chord, ScoreError, lead_voices
 
 BASS_LOW = 28  # E1: bass roots lie in the octave from here up
+RING = 10  # sixteenths that the last chord is held past the last bar, while it fades
 VOICING = (59, 62, 66, 69)  # the shape that the first chord is drawn to
 VOICING_RANGE = (57, 76)
 
@@ -99,6 +100,8 @@ def arrange(song: Song) -> Arrangement:
         _melody(out, part, layers, origin)
         _riffs(out, part, layers, origin)
         _joins(out, part, layers, origin, song.parts[min(k + 1, len(song.parts) - 1)].tonic)
+    end = song.bars * STEPS
+    out.notes = [replace(n, steps=n.steps + RING) if n.step + n.steps > end - 1 else n for n in out.notes]
     return out
 
 
@@ -288,4 +291,5 @@ def _joins(out: Arrangement, part: Part, layers: Layers, origin: int, next_tonic
     last = part.cues.get("last-hit")
     if last is not None:
         step = origin + (last[0] - 1) * STEPS + (last[1] - 1) * 4
+        out.effects.append(Effect("swell", step - 12, 12, 0, 0.7))
         out.effects.append(Effect("impact", step, 24, bass_pitch(part.chords[-1].bass), 0.9))

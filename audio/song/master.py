@@ -12,7 +12,7 @@ from audio.song.effects import bell, compress, cut, saturate, shelf, width
 
 LOUDNESS = -14.0  # LUFS, integrated
 TRUE_PEAK = -1.0  # dBTP
-MARGIN = 0.35  # dB kept below TRUE_PEAK for what 16 bits and a lossy codec add
+MARGIN = 0.5  # dB kept below TRUE_PEAK for what 16 bits and a lossy codec add
 
 
 def loudness(x: Signal) -> float:
@@ -40,7 +40,7 @@ def master(x: Signal) -> Signal:
     x = cut(x, low=27.0)
     x = width(x, 1.0, mono_below=130.0)
     x = bell(x, 56.0, -1.5, 0.9)
-    x = shelf(x, 9000.0, 1.0, True)
+    x = shelf(x, 11000.0, -1.0, True)
     x = compress(x * 10.0 ** ((-18.0 - loudness(x)) / 20.0), -14.0, 1.7, 0.025, 0.18)
     gain = LOUDNESS - loudness(x)
     for _ in range(4):  # limiting takes a little loudness; each round gives it back

@@ -87,7 +87,7 @@ def mix(stems: dict[str, Signal], arrangement: Arrangement, span: Span, progress
     halls = reverb(cut(sends["hall"] + 0.5 * answers, 260.0, 9000.0), room(2.3, 0.028, 0.55, 901))
     rooms = reverb(cut(sends["room"], 220.0, 10000.0), room(0.55, 0.004, 0.8, 902, 0.003))
     space = (1.5 * halls + 0.8 * answers) * (0.5 + 0.5 * ducked)[:, None] + 1.5 * rooms
-    return Mix(np.asarray(sum(dry.values()) + space), dry)
+    return Mix(np.asarray((sum(dry.values()) + space) * _close(span)[:, None]), dry)
 
 
 def _tone(name: str, x: Signal) -> Signal:
@@ -103,6 +103,8 @@ def _tone(name: str, x: Signal) -> Signal:
     if name == "lead":
         x = bell(bell(x, 480.0, -2.5, 0.8), 2600.0, 2.5, 0.9)
         return compress(shelf(x, 8000.0, 2.0, True), -16.0, 3.0, 0.006, 0.12, 2.0)
+    if name == "tops":
+        return shelf(x, 11000.0, -5.0, True)  # white noise is brighter than any cymbal
     if name == "kick":
         return saturate(x, 1.2)
     return x
@@ -118,6 +120,15 @@ def _sweep(arrangement: Arrangement, span: Span) -> Signal:
             curve[first:last] = ramp[: max(span.samples - first, 0)]
             curve[last:back] = np.linspace(170.0, 12.0, max(back - last, 0))[: max(span.samples - last, 0)]
     return curve
+
+
+def _close(span: Span) -> Signal:
+    """The ending: from the middle of the last bar on, everything fades to nothing at the last sample, as a held breath does."""
+    first = max(span.at(span.song.bars * 16 - 8), 0)
+    gain = np.ones(span.samples)
+    if span.last == span.song.bars * 16 and first < span.samples:
+        gain[first:] = np.cos(np.linspace(0.0, np.pi / 2.0, span.samples - first)) ** 2
+    return gain
 
 
 def _gate(arrangement: Arrangement, span: Span) -> Signal:

@@ -19,6 +19,7 @@ GRIDS = {
     "pick": "X...X...X...X..x",
     "push": "X...X...X...X.x.",
     "gap": "X...X...X.......",
+    "two": "X...X...........",
     "broken": "X.....X...X.....",
     "broken2": "X..x..X...X...x.",
     "eights": "X.x.X.x.X.x.X.x.",
@@ -136,7 +137,7 @@ LAYERS = {
             "rim": "rest clave@0.6*2 tres@0.7",
             "clap": "rest*3 tail@0.6",
         },
-        bass="rest*2 hold*2",
+        bass="rest*2 hold@0.7*2",
         pad="whole*4",
         arp="rest*2 space rise",
         arp_level=0.7,
@@ -216,7 +217,7 @@ LAYERS = {
     ),
     "verse-2": Layers(
         drums={
-            "kick": "broken*3 broken2 broken*2 four gap@0.9",
+            "kick": "broken*3 broken2 broken*2 four two@0.9",
             "snare": "ghost@0.8*5 turn@0.8 roll8@0.6 stop16@0.75",
             "hat": "hat16@0.75*7 rest",
             "rim": "clave@0.5*6 rest*2",
@@ -345,6 +346,5 @@ LAYERS = {
         ),
         riffs_tonic=4,
         land=0.5,
-        swell=0.6,
     ),
 }
