@@ -229,11 +229,17 @@ def test(arguments: tuple[str, ...]) -> None:
 
 
 @main.command()
-def song() -> None:
+@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=OUT, metavar="DIR",
+              help="Folder to write the sound and its timeline to.")  # fmt: skip
+def song(output: Path) -> None:
     """Synthesise the project's own song again from its score."""
-    from audio.song import master
+    from audio.song.__main__ import write
 
-    master.main()
+    try:
+        paths = write(output)
+    except OSError as error:
+        raise Refused(f"{output}: the song cannot be written there: {(error.strerror or str(error)).lower()}") from None
+    click.echo("\n".join(str(path) for path in paths))
 
 
 if __name__ == "__main__":
