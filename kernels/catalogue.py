@@ -118,8 +118,8 @@ class Kernel:
 
     @property
     def sha256(self) -> str:
-        """Digest of the source."""
-        return hashlib.sha256(self.source.read_bytes()).hexdigest()
+        """Digest of the code, comments aside."""
+        return hashlib.sha256(code_of(self.text).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +156,15 @@ class Program:
         return self.source.read_text(encoding="utf-8")
 
 
+def code_of(text: str) -> str:
+    """A source without its comments, blank lines and indentation: what a measurement belongs to."""
+    lines = (line.split("//")[0].strip() for line in text.splitlines())
+    return "\n".join(line for line in lines if line)
+
+
 def sources_sha256() -> str:
-    """Digest over every CUDA source of the project, names included: measurements of other sources are not these kernels'."""
+    """Digest over the code of every CUDA source of the project: measurements of other code are not these kernels'."""
     digest = hashlib.sha256()
     for path in sorted(ROOT.rglob("*.cu")):
-        digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
+        digest.update(f"{path.relative_to(ROOT).as_posix()}\0{code_of(path.read_text(encoding='utf-8'))}\0".encode())
     return digest.hexdigest()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.catalogue import Kernel, KernelError, Problem, sources_sha256
+from kernels.catalogue import Kernel, KernelError, Problem, code_of, sources_sha256
 from kernels.gemm_fp32.ladder import LADDER
 from kernels.roofs.probes import fma_flop, tile_bytes
 
@@ -64,5 +64,7 @@ def test_work_of_the_probes() -> None:
     assert tile_bytes(264, 10) == 264 * 1024 * 8 * 16 * 10
 
 
-def test_the_digest_covers_every_source() -> None:
-    assert len(sources_sha256()) == 64 and sources_sha256() == sources_sha256()
+def test_a_digest_is_of_the_code_and_not_of_its_comments() -> None:
+    assert code_of("// head\n\n  int x = 1;  // one\n") == code_of("int x = 1;\n") == "int x = 1;"
+    assert code_of("int x = 2;") != code_of("int x = 1;")
+    assert len({rung.sha256 for rung in LADDER.rungs}) == 6 and len(sources_sha256()) == 64

@@ -47,8 +47,8 @@ static void body(Fibre* f) {
     f->done = true;
     swapcontext(&f->context, &scheduler);
 }
-extern "C" void launch(unsigned gx, unsigned gy, unsigned bx, unsigned by, const float* a, const float* b, float* c, int m, int n,
-                       int k) {
+extern "C" void launch(unsigned gx, unsigned gy, unsigned bx, unsigned by, const float* a, const float* b, float* c,
+                       int m, int n, int k) {
     args = {a, b, c, m, n, k};
     std::vector<Fibre> fibres(bx * by);
     for (blockIdx.y = 0; blockIdx.y < gy; ++blockIdx.y)

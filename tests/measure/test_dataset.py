@@ -1,0 +1,243 @@
+"""What scenes read: keys, overlays, who owns what, and that a cache key changes when a value that was read does."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from measure import schema
+from measure.dataset import Dataset, find_file, known_names
+from measure.errors import DatasetKeyError, SchemaError
+from measure.records import (
+    SCHEMA_VERSION,
+    Device,
+    IndexTrace,
+    Ladder,
+    Measurements,
+    Quantity,
+    Roof,
+    Run,
+    Rung,
+    Traces,
+    Traffic,
+    Verification,
+)
+
+
+def q(value: float, unit: str = "", source: str = "measured") -> Quantity:
+    return Quantity(value, unit, source, reference="a citation")  # type: ignore[arg-type]
+
+
+def gpu(name: str, rate: float, peak: float, bandwidth: float) -> Measurements:
+    """A GPU with one rung of 8 FLOP over 4 B at the load path, a math roof and a load path."""
+    rung = Rung(
+        "one",
+        "One",
+        "",
+        rate=q(rate, "TFLOP/s"),
+        traffic={"load_path": Traffic(model=q(4.0, "B", "derived"))},
+        verification=Verification(True, 0.0, 0.0, 1.0, "float64"),
+    )
+    return Measurements(
+        SCHEMA_VERSION,
+        Device(name, name.lower(), sm_count=q(10.0)),
+        Run("2026-12-02", driver="1"),
+        roofs={
+            "fp32": Roof("FMA", "math", measured=q(peak, "TFLOP/s"), datasheet=q(99.0, "TFLOP/s", "datasheet")),
+            "load_path": Roof("load path", "memory", measured=q(bandwidth, "TB/s")),
+        },
+        ladders={"gemm_fp32": Ladder("Multiply", "p", "fp32", q(8.0, "FLOP", "derived"), "fp32", "load_path", (rung,))},
+        traces=Traces(index=IndexTrace(1, 2, 1, (0, -1))),
+        absent={"traces.launch": f"not run on {name}"},
+    )
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> tuple[Path, Path]:
+    first = schema.save(gpu("First", 6.0, 12.0, 4.0), tmp_path / "first.json")
+    return first, schema.save(gpu("Second", 30.0, 40.0, 20.0), tmp_path / "second.json")
+
+
+def value(data: Dataset, key: str) -> float:
+    reading = data.get(key)
+    assert reading is not None
+    return reading.quantity.value
+
+
+def test_keys_name_quantities_in_full(two: tuple[Path, Path]) -> None:
+    data = Dataset.open([two[0]])
+    reading = data.get("roofs.fp32")
+    assert reading is not None
+    assert (reading.key, reading.file, reading.device.name) == ("roofs.fp32.measured", "first", "First")
+    for key, expected in {
+        "roofs.fp32.best": 12.0,
+        "roofs.fp32.datasheet": 99.0,
+        "ladders.gemm_fp32.rungs.one.rate": 6.0,
+        "ladders.gemm_fp32.work": 8.0,
+        "device.sm_count": 10.0,
+    }.items():
+        assert value(data, key) == expected
+    traffic = data.get("ladders.gemm_fp32.rungs.one.traffic.load_path")
+    assert traffic is not None and traffic.key.endswith(".traffic.load_path.model")
+
+
+def test_derived_readings_by_arithmetic(two: tuple[Path, Path]) -> None:
+    """8 FLOP over 4 B is 2 FLOP/B; 4 TB/s then allow 8 TFLOP/s, 6 are 0.75 of it; 6 of 12 is 0.5; 12 over 4 is 3."""
+    data = Dataset.open([two[0]])
+    assert value(data, "derived.intensity.gemm_fp32.one") == 2.0
+    assert value(data, "derived.of_level.gemm_fp32.one") == 0.75
+    assert value(data, "derived.achieved.gemm_fp32.one") == 0.5
+    assert value(data, "derived.ridge.load_path.fp32") == 3.0
+    achieved = data.achieved("gemm_fp32", "one")
+    assert achieved is not None and achieved == data.get(achieved.key)
+    assert achieved.quantity.source == "derived"
+    assert achieved.quantity.reference == "from ladders.gemm_fp32.rungs.one.rate (measured), roofs.fp32.measured (measured)"
+    bound = data.bound_by("gemm_fp32", "one")
+    assert bound is not None and bound.roof == "load_path"
+
+
+def test_what_is_absent_is_none_and_says_why(two: tuple[Path, Path]) -> None:
+    data = Dataset.open([two[0]])
+    for key in (
+        "roofs.l2",
+        "roofs.fp32.published",
+        "ladders.gemm_fp32.rungs.two.rate",
+        "ladders.none.rungs.x.rate",
+        "latencies.dram",
+        "traces.launch.duration",
+        "all_reduce.bus_bandwidth.ring",
+        "derived.ridge.l2.fp32",
+        "derived.intensity.gemm_fp32.two",
+        "derived.achieved.none.one",
+        "run.clock",
+    ):
+        assert data.get(key) is None, key
+    assert data.launch_trace() is None and data.roof("l2") is None and data.all_reduce() is None
+    assert data.why_absent("traces.launch") == "not run on First"
+    assert data.why_absent("all_reduce") == "not in first"
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("roofs.fp32.measurd", "did you mean 'measured'"),
+        ("ladders.gemm_fp32.rungs.one.rte", "did you mean 'rate'"),
+        ("device.name", "names a str, not a quantity"),
+        ("device.sm_count.value.more", "nothing lies below"),
+        ("nonsense", "has no field 'nonsense'"),
+        ("derived.speed.gemm_fp32.one", "derived keys are"),
+        ("ladders.gemm_fp32.rungs.one", "names a Rung"),
+    ],
+)
+def test_a_key_that_cannot_exist_is_an_error(two: tuple[Path, Path], key: str, words: str) -> None:
+    with pytest.raises(DatasetKeyError) as caught:
+        Dataset.open([two[0]]).get(key)
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_later_files_overlay_subjects_whole_and_each_keeps_its_device(tmp_path: Path, two: tuple[Path, Path]) -> None:
+    roofless = replace(gpu("Third", 3.0, 1.0, 1.0), roofs={}, ladders={}, traces=Traces(index=IndexTrace(1, 1, 1, (0,))))
+    third = schema.save(roofless, tmp_path / "third.json")
+    data = Dataset.open([*two, third])
+    assert value(data, "roofs.fp32") == 40.0
+    index = data.index_trace()
+    assert index is not None and index.device.name == "Third" and index.value.blocks == 1
+    ladder = data.ladder("gemm_fp32")
+    assert ladder is not None and ladder.device.name == "Second" and ladder.run is not None
+    assert data.device.name == "Second"
+    assert Dataset.open([two[1], two[0]]).device.name == "First"
+
+
+def test_roofs_of_one_gpu_never_meet_the_ladder_of_another(tmp_path: Path, two: tuple[Path, Path]) -> None:
+    only_roofs = replace(gpu("Roofs", 1.0, 1000.0, 1000.0), ladders={}, traces=Traces())
+    roofs = schema.save(only_roofs, tmp_path / "roofs.json")
+    data = Dataset.open([two[0], roofs])
+    assert value(data, "roofs.fp32") == 1000.0
+    assert value(data, "derived.achieved.gemm_fp32.one") == 0.5
+    assert data.device.name == "First"
+    bare = schema.save(replace(gpu("Bare", 6.0, 1.0, 1.0), roofs={}), tmp_path / "bare.json")
+    assert value(Dataset.open([two[0], bare]), "derived.achieved.gemm_fp32.one") == 0.5
+    assert Dataset.open([bare]).achieved("gemm_fp32", "one") is None
+
+
+def test_published_stays_published_through_arithmetic() -> None:
+    data = Dataset.open(["rtx-3090-published"])
+    achieved = data.achieved("gemm_fp32", "vectorised")
+    assert achieved is not None and achieved.quantity.source == "published"
+    assert achieved.quantity.value == pytest.approx(0.78, abs=0.005)
+    assert data.intensity("gemm_fp32", "vectorised") is None and data.run is None
+
+
+def test_every_read_is_recorded_and_nothing_else(two: tuple[Path, Path]) -> None:
+    data = Dataset.open([two[0]])
+    assert data.reads == frozenset()
+    data.get("roofs.fp32")
+    data.ladder("gemm_fp32")
+    data.why_absent("traces.launch")
+    assert data.device.name == "First"
+    assert data.reads == {"roofs.fp32", "ladders.gemm_fp32", "absent.traces.launch", "device"}
+    before = data.reads
+    data.fingerprint(data.reads)
+    assert data.reads == before
+
+
+KEYS = [
+    "roofs.fp32",
+    "ladders.gemm_fp32",
+    "derived.achieved.gemm_fp32.one",
+    "device",
+    "run",
+    "main",
+    "absent.traces.launch",
+    "roofs.l2",
+]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_the_fingerprint_is_stable_and_differs_by_key(two: tuple[Path, Path], key: str) -> None:
+    data = Dataset.open([two[0]])
+    assert data.fingerprint([key]) == Dataset.open([two[0]]).fingerprint([key])
+    assert data.fingerprint([key]) != data.fingerprint(["traces.index"])
+    assert data.fingerprint([key, "device"]) == data.fingerprint(["device", key, key])
+
+
+def test_the_fingerprint_changes_with_what_was_read_only(tmp_path: Path) -> None:
+    path = tmp_path / "gpu.json"
+    first = gpu("G", 6.0, 12.0, 4.0)
+    schema.save(first, path)
+    before = {key: Dataset.open([path]).fingerprint([key]) for key in KEYS}
+    schema.save(replace(first, roofs={**first.roofs, "fp32": replace(first.roofs["fp32"], measured=q(13.0, "TFLOP/s"))}), path)
+    after = {key: Dataset.open([path]).fingerprint([key]) for key in KEYS}
+    changed = {key for key in KEYS if before[key] != after[key]}
+    assert changed == {"roofs.fp32", "derived.achieved.gemm_fp32.one", "main"}
+
+
+def test_another_process_opens_the_same(two: tuple[Path, Path]) -> None:
+    data = Dataset.open(two)
+    again = pickle.loads(pickle.dumps(data))
+    assert again.specs == data.specs == tuple(str(path) for path in two)
+    assert again.fingerprint(KEYS) == data.fingerprint(KEYS)
+
+
+def test_names_and_paths() -> None:
+    assert {"hgx-h100-published", "nvidia-h200", "rtx-3090-published"} <= set(known_names())
+    assert find_file("nvidia-h200").name == "nvidia-h200.json"
+    with pytest.raises(
+        SchemaError, match=r"gtx-1: no measurement of that name; known are hgx-h100-published, nvidia-h200, rtx-"
+    ):
+        Dataset.open(["gtx-1"])
+    with pytest.raises(SchemaError, match=r"no/such\.json: no such measurement file"):
+        Dataset.open(["no/such.json"])
+
+
+def test_the_default_is_the_h200_over_the_published_server() -> None:
+    data = Dataset.open()
+    server, roof = data.all_reduce(), data.roof("load_path")
+    assert data.device.name == "NVIDIA H200" and data.run is not None
+    assert server is not None and server.device.slug == "hgx-h100" and server.run is None
+    assert roof is not None and roof.file == "nvidia-h200"
+    ring = data.get("all_reduce.bus_bandwidth.ring")
+    assert ring is not None and ring.quantity.source == "published" and ring.device.slug == "hgx-h100"
