@@ -1,6 +1,6 @@
 """The drum kit, synthesised: every drum is a function of its level (0..1) and a variant, and gives a stereo sound (n, 2).
 
-A drum's first sample is its onset.  Peaks are near 0.9 at level 1; harder hits are also brighter.
+A drum's first sample is its onset.  Peaks at level 1 lie between 0.3 and 1.8; harder hits are also brighter.
 """
 
 from __future__ import annotations
