@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kernels.catalogue import KernelError
 from measure.dataset import Dataset
-from measure.errors import MeasureError, NoGPUError
+from measure.errors import MeasureError, VerificationError
 from measure.show import table
 from measure.suite import SUBJECTS, measure
 
@@ -24,7 +24,7 @@ def main() -> int:
         path = measure(options.output, tuple(options.only), options.quick)
     except (MeasureError, KernelError) as error:
         print(f"measure: {error}", file=sys.stderr)
-        return 2 if isinstance(error, NoGPUError) else 1
+        return 1 if isinstance(error, KernelError | VerificationError) else 2
     print(table(Dataset.open([path])))
     print(f"written to {path}")
     return 0

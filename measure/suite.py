@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kernels.catalogue import KernelError, sources_sha256
 from measure import schema
-from measure.device import Hardware, describe, driver_version, python_version, require_gpu, throttle_reasons
+from measure.device import Hardware, describe, driver_version, explain, python_version, require_gpu, throttle_reasons
 from measure.errors import MeasureError, NoGPUError, OutputError, SchemaError
 from measure.progress import Progress, progress
 from measure.records import SCHEMA_VERSION, Measurements, Run
@@ -111,9 +111,12 @@ def _with_subject(found: Measurements, name: str, hardware: Hardware, plan: Plan
         result = _MEASURE[name](found, hardware, plan, quick, show)
     except NoGPUError:
         raise
-    except (MeasureError, KernelError) as error:
-        show.step(f"{name}: {error}")
-        return replace(found, absent={**found.absent, key: str(error)})
+    except Exception as error:
+        if not isinstance(error, MeasureError | KernelError) and not type(error).__module__.startswith("cupy"):
+            raise  # a mistake of ours; what CUDA refuses (memory, a lost device) is a reason like any other
+        reason = explain(str(error))
+        show.step(f"{name}: {reason}")
+        return replace(found, absent={**found.absent, key: reason})
     return replace(result, absent={subject: reason for subject, reason in result.absent.items() if subject != key})
 
 

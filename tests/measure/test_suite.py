@@ -61,6 +61,25 @@ def test_every_subject_runs_once_and_a_failed_one_says_why(ran: list[str], tmp_p
     assert found.absent["traces.launch"] == "the traced launch did not do its work"
 
 
+def test_what_cuda_refuses_is_a_reason_and_a_mistake_is_not(
+    ran: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = type("OutOfMemoryError", (MemoryError,), {"__module__": "cupy.cuda.memory"})
+
+    def raising(error: Exception) -> Subject:
+        def measured(*_: object) -> Measurements:
+            raise error
+
+        return measured
+
+    monkeypatch.setitem(suite._MEASURE, "roofs", raising(refused("Out of memory allocating 8 GiB")))
+    found = schema.load(suite.measure(tmp_path / "gpu.json", only=("roofs", "index")))
+    assert found.absent == {"roofs": "Out of memory allocating 8 GiB"} and found.traces.index is not None
+    monkeypatch.setitem(suite._MEASURE, "roofs", raising(IndexError("a mistake")))
+    with pytest.raises(IndexError):
+        suite.measure(tmp_path / "gpu.json", only=("roofs",))
+
+
 def test_a_second_run_measures_only_what_is_missing(ran: list[str], tmp_path: Path) -> None:
     suite.measure(tmp_path / "gpu.json", only=("roofs", "index"))
     assert ran == ["roofs", "index"]
