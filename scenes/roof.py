@@ -1,26 +1,23 @@
-"""The roofline, four times: it is built, then climbed rung by rung.  One class; n = 1 to 4 differ in rungs, camera and close."""
+"""The roofline, four times: built, then climbed rung by rung.  Roofs 1 to 4 differ in their rungs, camera and close."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from measure.records import Rung
 from scenes import film
-from scenes.props.cube import Cube, hop
-from scenes.props.roofline import FLOOR, TOWER, Chart, Hall, Headroom, Line, Tower, decades, towers
+from scenes.props import rungs as facts
+from scenes.props.cube import Cube
+from scenes.props.roofline import FLIGHT, FLOOR, Chart, Hall, Headroom, Line, climb, decades, light_the_hall, towers
 from scenes.stage.camera import Camera
 from scenes.stage.claims import Figure, figure
-from scenes.stage.keys import Path, Track, arrive, overshoot, ramp
+from scenes.stage.keys import Path, Track, arrive, overshoot, window
 from scenes.stage.overlay import Number, Text
-from scenes.stage.palette import COMPUTE, MEMORY, QUIET
+from scenes.stage.palette import COMPUTE, MEMORY, QUIET, Colour
 from scenes.stage.passage import Passage, Scenery
 from scenes.stage.type import FACT, LABEL, NUMBER, SMALL
-from scenes.stage.world import Fog, Ground, Light, World
 
-RIDE = 0.03  # the cube hovers this far above a tower, so that both keep their edges
-LEVEL_NAMES = {"load_path": "SM load path", "l2": "L2", "dram": "DRAM", "l1": "L1"}
-Key = tuple[float, Sequence[float]]
+Key = tuple[float, Sequence[float]]  # beat; target x, y, z, distance, azimuth, elevation
 
 
 class Roof(Passage):
@@ -31,7 +28,6 @@ class Roof(Passage):
     chapter: ClassVar[str] = "CUDA for Deep Learning, Ch. 6"
     landings: ClassVar[tuple[int, ...]] = (5,)
     builds: ClassVar[bool] = True
-    # beat, then target x y z, distance, azimuth, elevation
     path: ClassVar[tuple[Key, ...]] = (
         (0, (-6.4, 0.0, 0.9, 11.0, -50, 5)),
         (4, (-2.2, 0.0, 2.6, 18.5, -40, 6)),
@@ -49,7 +45,7 @@ class Roof(Passage):
         self.chart = Chart.of(self.data)
         self.prop(Scenery(light_the_hall))
         self.camera_at = self.fly()
-        self.dim.set(0.8, 0).to(0.0, 0.5, 0.5, arrive).to(0.85, self.clock.beats, 0.5)
+        self.dim.set(0.45, 0).to(0.0, 0.4, 0.4, arrive).to(0.85, self.clock.beats, 0.5)
         self.hud_shown.set(0.0, 0).to(1.0, self.at(2), 0.5)
         if self.chart is None:
             self.text(Text(f"roofs not measured on {self.data.device.name}", FACT, 96, 300))
@@ -60,13 +56,12 @@ class Roof(Passage):
         self.name_the_axes(self.chart)
 
         # Earlier rungs stand already; the new ones rise on their downbeats and carry the cube up.
-        earlier, new = self.rungs_before(), self.rungs
-        self.land = {rung: self.at(bar) for rung, bar in zip(new, self.landings, strict=False)}
+        earlier = self.rungs_before()
+        self.land = {rung: self.at(bar) for rung, bar in zip(self.rungs, self.landings, strict=False)}
         rises: dict[str, Callable[[float], float]] = dict.fromkeys(earlier, lambda beat: 1.0)
-        rises |= {rung: Track(0.0).to(1.0, moment, 1.5, overshoot) for rung, moment in self.land.items()}
+        rises |= {rung: Track(0.0).to(1.0, moment, FLIGHT, overshoot) for rung, moment in self.land.items()}
         self.towers = towers(self.data, self.chart, rises)
-        self.prop(*self.towers.values(), Cube(self.ride(earlier), size=0.52, emission=0.8))
-
+        self.prop(*self.towers.values(), Cube(climb(self.chart, self.towers, earlier, self.land), size=0.52, emission=0.8))
         if self.builds:
             self.raise_the_roof(self.chart)
         for rung, moment in self.land.items():
@@ -74,29 +69,26 @@ class Roof(Passage):
         self.close()
         self.finish()
 
-    # ---- paragraphs of the screenplay -----------------------------------------------------------------------------------
-
     def raise_the_roof(self, chart: Chart) -> None:
         # Memory first: the slope runs up from the floor.
         self.slope.to(1.0, self.at(2), 3.5, arrive)
-        low, high = chart.x(chart.low_x), chart.x(chart.ridge)
-        memory = self.data.get(f"roofs.{chart.level}")
+        memory, math = self.data.get(f"roofs.{chart.level}"), self.data.get("roofs.fp32")
         if memory is not None:
             shown = figure(memory, 1) if memory.quantity.value >= 1 else figure(memory, 0, "GB/s", 1000.0)
-            self.label("memory", shown, self.at(2), self.at(4), (low + (high - low) * 0.36, 2.6, chart.z(chart.bandwidth * chart.low_x * (chart.ridge / chart.low_x) ** 0.36) + 1.5), MEMORY)
+            x, z = chart.along_the_slope(0.36)
+            self.label("memory", shown, self.at(2), self.at(4), (x, 2.6, z + 1.5), MEMORY)
         # Then math: a beam that nothing passes.
         self.beam.to(1.0, self.at(3), 2.0, arrive)
-        math = self.data.get("roofs.fp32")
+        x, z = chart.along_the_slope(1.0)
         if math is not None:
-            self.label("math", figure(math, 1), self.at(3), self.at(5), (high + 2.0, -2.6, chart.z(chart.peak) - 1.8), COMPUTE)
+            self.label("math", figure(math, 1), self.at(3), self.at(5), (x + 2.0, -2.6, z - 1.8), COMPUTE)
         # Where they meet.
         ridge = self.data.ridge(chart.level)
         if ridge is not None:
-            self.label("ridge", figure(ridge, 2 if ridge.quantity.value < 10 else 1), self.at(4), self.at(5), (high, -2.7, 1.9), QUIET)
+            digits = 2 if ridge.quantity.value < 10 else 1
+            self.label("ridge", figure(ridge, digits), self.at(4), self.at(5), (x, -2.7, 1.9), QUIET)
 
-    def label(
-        self, name: str, shown: Figure, start: float, end: float, at: Sequence[float], colour: tuple[float, float, float]
-    ) -> None:
+    def label(self, name: str, shown: Figure, start: float, end: float, at: Sequence[float], colour: Colour) -> None:
         opacity = window(start, end)
         self.text(
             Text(f"{name} · {shown.source}", SMALL, 0, -52, "centre", opacity, at, yields=True),
@@ -105,39 +97,24 @@ class Roof(Passage):
 
     def present(self, name: str, moment: float) -> None:
         """The rung's name and rate on the left while it is the newest; how much roof is left above it."""
-        rung = self.rung(name)
+        rung = facts.find(self.data, name)
         following = [m for m in self.land.values() if m > moment]
         shown = window(moment - 0.25, min(following) - 0.25 if following else self.facts_end())
         if rung is None or rung.rate is None:
-            reason = self.data.why_absent(f"ladders.gemm_fp32.rungs.{name}")
-            self.text(Text(f"{name}: not measured ({reason})", LABEL, 96, 268, "left", shown))
+            title, why = (rung.title, facts.verdict(self.data, name)) if rung else (name, "not measured")
+            self.text(Text(title, FACT, 96, 268, "left", shown), Text(why, LABEL, 96, 322, "left", shown))
             return
         rate = self.data.get(f"ladders.gemm_fp32.rungs.{name}.rate")
         assert rate is not None and self.chart is not None
-        tower = self.towers[name]
         self.text(
             Text(rung.title, FACT, 96, 268, "left", shown),
             Number(figure(rate, 2 if rate.quantity.value < 1 else 1), NUMBER.coloured(COMPUTE), 96, 356, "left", shown),
-            Text(f"{rate.quantity.source} · {self.problem()}", SMALL, 96, 410, "left", shown),
-            Text(self.verdict(name), SMALL, 96, 460, "left", shown),
+            Text(f"{rate.quantity.source} · {facts.problem(self.data)}", SMALL, 96, 410, "left", shown),
+            Text(facts.verdict(self.data, name), SMALL, 96, 460, "left", shown),
         )
-        mark = self.data.intensity("gemm_fp32", name)
-        if mark is not None:
+        if (mark := self.data.intensity("gemm_fp32", name)) is not None:
             roof = self.chart.z(self.chart.limit(mark.quantity.value))
-            self.prop(Headroom(tower, roof, window(moment + 1.0, self.closing())))
-
-    def verdict(self, name: str) -> str:
-        """What may be said of a rung: which roof it is near, where it is near any; hollow where it failed its check."""
-        rung = self.rung(name)
-        if rung is not None and rung.verification is not None and not rung.verification.passed:
-            return "failed verification"
-        share = self.data.bound_by("gemm_fp32", name)
-        if share is not None:
-            roof = "math" if share.roof == "fp32" else LEVEL_NAMES.get(share.roof, share.roof)
-            return f"bound by the {roof}" + (" roof" if roof == "math" else "")
-        if self.chart is not None and not self.chart.placed:
-            return "intensity not published: height only"
-        return "no single roof binds it"
+            self.prop(Headroom(self.towers[name], roof, window(moment + 1.0, self.closing())))
 
     def close(self) -> None:
         """Roofs 1 to 3 end by diving to where the song goes on; roof 4 has more to show."""
@@ -150,20 +127,10 @@ class Roof(Passage):
         """The moment at which the last rung's facts leave."""
         return self.closing()
 
-    # ---- data -----------------------------------------------------------------------------------------------------------
-
     @property
     def rungs(self) -> tuple[str, ...]:
         """The rungs that this roof adds."""
         return film.row(self.name).rungs
-
-    def rung(self, name: str) -> Rung | None:
-        owned = self.data.ladder("gemm_fp32")
-        return next((r for r in owned.value.rungs if r.name == name), None) if owned else None
-
-    def problem(self) -> str:
-        owned = self.data.ladder("gemm_fp32")
-        return f"{owned.value.dtype.split(' in')[0]} GEMM {owned.value.problem.split(' x ')[0]}³" if owned else ""
 
     def achieved(self) -> Callable[[float], Figure | None]:
         before = self.best_of(self.rungs_before())
@@ -175,8 +142,6 @@ class Roof(Passage):
 
         return shown
 
-    # ---- motion ---------------------------------------------------------------------------------------------------------
-
     def fly(self) -> Callable[[float], Camera]:
         path = Path(self.path)
 
@@ -186,44 +151,20 @@ class Roof(Passage):
 
         return camera
 
-    def ride(self, earlier: tuple[str, ...]) -> Callable[[float], tuple[float, float, float]]:
-        """The cube stands on the last tower and hops to the next, landing on its downbeat; before all, on the board."""
-        assert self.chart is not None
-        perch = [self.towers[name] for name in earlier if name in self.towers][-1:]
-        stops: list[tuple[float, Tower]] = [(-1.0, tower) for tower in perch]
-        stops += [(moment, self.towers[rung]) for rung, moment in self.land.items() if rung in self.towers]
-        seat = (self.chart.x(self.chart.low_x) - 0.75, 0.6, FLOOR)
-
-        def where(beat: float) -> tuple[float, float, float]:
-            here: tuple[float, float, float] = seat
-            for moment, tower in stops:
-                top = (tower.x, tower.y, tower.summit(beat) + RIDE)
-                if beat >= moment:
-                    here = top
-                elif beat > moment - 1.5:
-                    goal = (tower.x, tower.y, tower.top + RIDE)
-                    return hop(here, goal, moment, 1.5, 0.9)(beat)
-                else:
-                    break
-            return here
-
-        return where
-
     def name_the_axes(self, chart: Chart) -> None:
         """Decades of the floor's axis: intensity at the level that binds."""
         for value in decades(chart.low_x, chart.high_x * 0.45):
             place = (chart.x(value), -3.55, FLOOR)
             self.text(Text(f"{value:g}", SMALL, 0, 34, "centre", self.axis_shown(), place, "axis", True))
         corner = (chart.x(chart.high_x) - 0.9, -3.55, FLOOR)
-        for line, text in enumerate(("FLOP/B", LEVEL_NAMES.get(chart.level, chart.level))):
+        for line, text in enumerate(("FLOP/B", facts.LEVEL_NAMES.get(chart.level, chart.level))):
             self.text(Text(text, SMALL, 0, 34 + 44 * line, "left", self.axis_shown(), corner, "axis", True))
 
     def axis_shown(self) -> Callable[[float], float]:
         # Towers without an intensity must not seem to stand at one: the axis goes before the first of them rises.
-        placed = self.chart is not None and self.chart.placed
-        if placed:
+        if self.chart is not None and self.chart.placed:
             return window(self.at(2), self.closing())
-        return window(self.at(2), self.at(self.landings[0]) - 1.5) if self.builds else (lambda beat: 0.0)
+        return window(self.at(2), self.at(self.landings[0]) - FLIGHT) if self.builds else (lambda beat: 0.0)
 
 
 class Roof2(Roof):
@@ -298,7 +239,7 @@ class Roof4(Roof):
             )
         # Credits: what the film was drawn from.
         self.hud_shown.to(0.0, self.at(9, 1), 1.0)
-        for k, text in enumerate(self.credits()):
+        for k, text in enumerate(facts.credits(self.data, self.timeline.title)):
             shown = window(self.at(9, 1.5) + 0.5 * k, self.clock.beats + 9)
             self.text(Text(text, FACT if k == 0 else LABEL, 96, 150 + 58 * k, "left", shown))
 
@@ -307,33 +248,3 @@ class Roof4(Roof):
 
     def facts_end(self) -> float:
         return self.at(6) - 0.5 if self.data.get("ladders.gemm_fp32.lines.cublas.rate") is not None else self.closing()
-
-    def credits(self) -> tuple[str, ...]:
-        """GPU, versions, date, and what was measured and what was not, in lines."""
-        run, device = self.data.run, self.data.device
-        lines = [device.name]
-        if run is None:
-            lines.append("every figure published or from the datasheet")
-        else:
-            lines.append(f"measured {run.date[:10]}, driver {run.driver or 'unknown'}")
-            lines.append(f"CuPy {run.cupy or '?'}, NVRTC {run.nvrtc or '?'}")
-            lines.append("each kernel checked against float64 before and after timing")
-        absent = [name for name in ("index", "launch", "divergence") if self.data.trace(name) is None]
-        if absent:
-            lines.append(f"not measured: {', '.join(absent)} traces")
-        lines.append(f"music: {self.timeline.title}")
-        return tuple(lines)
-
-
-def window(start: float, end: float, fade: float = 0.5) -> Callable[[float], float]:
-    """Opacity of something that is there from one moment to another."""
-    return lambda beat: ramp(beat, start - fade / 2, fade) * (1.0 - ramp(beat, end - fade / 2, fade))
-
-
-def light_the_hall(world: World, beat: float) -> None:
-    world.light = Light(focus=(1.0, 0.0), radius=13.0, ambient=0.40)
-    world.fog = Fog(start=22.0, end=62.0)
-    world.ground = Ground(spacing=1.5)
-
-
-__all__ = ["TOWER", "Roof", "Roof2", "Roof3", "Roof4"]

@@ -6,7 +6,7 @@ Heights and places are logarithmic, as on every roofline chart: one unit of `Cha
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,12 +14,15 @@ import numpy as np
 from measure.dataset import Dataset
 from measure.records import Rung
 from measure.roofline_model import LEVEL_ROOF
+from scenes.props.cube import Vector, hop
 from scenes.stage.palette import COMPUTE, MEMORY, PLATE, STEEL, TEXT, mix
-from scenes.stage.world import Boxes, Ribbons, World
+from scenes.stage.world import Boxes, Fog, Ground, Light, Ribbons, World
 
 HALF_WIDTH, HALF_DEPTH, HEIGHT = 9.0, 2.6, 7.4  # the hall, in world units
 FLOOR = 0.16  # top of the board
 TOWER = 0.56
+RIDE = 0.03  # the cube hovers this far above a tower, so that both keep their edges
+FLIGHT = 1.5  # beats from one tower to the next; the tower it lands on rises as long
 EMBER = (0.36, 0.20, 0.03)  # compute amber, barely lit
 
 
@@ -71,6 +74,11 @@ class Chart:
     def z(self, rate: float) -> float:
         share = math.log(max(rate, self.low_z) / self.low_z) / math.log(self.high_z / self.low_z)
         return FLOOR + HEIGHT * share
+
+    def along_the_slope(self, share: float) -> tuple[float, float]:
+        """x and z of a point of the slope: 0 is its foot, 1 the ridge."""
+        mark = self.low_x * (self.ridge / self.low_x) ** share
+        return self.x(mark), self.z(mark * self.bandwidth)
 
     def limit(self, flop_per_byte: float) -> float:
         """The roof above an intensity, in TFLOP/s."""
@@ -235,7 +243,7 @@ class Headroom:
         count = max(2, int((self.roof - low) / 0.22))
         z = np.linspace(low, self.roof, count + 1)[:-1]
         a = np.column_stack([np.full(count, self.tower.x), np.full(count, self.tower.y), z])
-        b = a + (0.0, 0.0, (self.roof - low) / count * 0.55)
+        b = a + np.array([0.0, 0.0, (self.roof - low) / count * 0.55])
         world.add(Ribbons.of(a, b, 0.045, TEXT, 0.75 * shown, 0.05))
 
 
@@ -253,7 +261,7 @@ class Line:
         xs = np.arange(HALF_WIDTH, 0.5, -0.5)
         xs = xs[xs > HALF_WIDTH - (HALF_WIDTH - 0.5) * shown]
         a = np.column_stack([xs, np.full(len(xs), HALF_DEPTH), np.full(len(xs), self.z)])
-        world.add(Ribbons.of(a, a + (0.3, 0.0, 0.0), 0.07, TEXT, 0.9, 0.1))
+        world.add(Ribbons.of(a, a + np.array([0.3, 0.0, 0.0]), 0.07, TEXT, 0.9, 0.1))
 
 
 def decades(low: float, high: float) -> list[float]:
@@ -262,19 +270,56 @@ def decades(low: float, high: float) -> list[float]:
 
 
 def towers(data: Dataset, chart: Chart, rises: dict[str, Callable[[float], float]]) -> dict[str, Tower]:
-    """A tower for each rung in `rises` whose rate is known, at its intensity; else in order on a row in front of the hall."""
+    """A tower for each rung in `rises`, at its intensity; else in order on a row in front of the hall.
+
+    A rung without a rate (it failed its check, or was not run) is a hollow footprint: it has no height to show.
+    """
     owned = data.ladder("gemm_fp32")
     rungs: tuple[Rung, ...] = owned.value.rungs if owned else ()
     built: dict[str, Tower] = {}
     for k, rung in enumerate(rungs):
-        if rung.name not in rises or rung.rate is None:
+        if rung.name not in rises:
             continue
         mark = data.intensity("gemm_fp32", rung.name)
         if mark is not None:
             x, y = chart.x(mark.quantity.value), (-0.75 if k % 2 else 0.75)
         else:
             x, y = -6.0 + 12.0 * k / max(1, len(rungs) - 1), -3.2
-        failed = rung.verification is not None and not rung.verification.passed
-        share = min(1.0, rung.rate.value / chart.peak)
-        built[rung.name] = Tower(x, y, chart.z(rung.rate.value), share, rises[rung.name], failed)
+        if rung.rate is None:
+            built[rung.name] = Tower(x, y, FLOOR + 0.14, 0.0, rises[rung.name], hollow=True)
+        else:
+            share = min(1.0, rung.rate.value / chart.peak)
+            built[rung.name] = Tower(x, y, chart.z(rung.rate.value), share, rises[rung.name])
     return built
+
+
+def climb(
+    chart: Chart, built: Mapping[str, Tower], earlier: Sequence[str], landings: Mapping[str, float]
+) -> Callable[[float], Vector]:
+    """Where the cube is: on the last tower of `earlier`, then hopping to each next one and landing on its beat.
+
+    Before its first tower it waits on the board, left of the slope's foot.
+    """
+    stops = [(-1.0, built[name]) for name in earlier if name in built][-1:]
+    stops += [(moment, built[name]) for name, moment in landings.items() if name in built]
+    seat = (chart.x(chart.low_x) - 0.75, 0.6, FLOOR)
+
+    def where(beat: float) -> Vector:
+        here: Vector = seat
+        for moment, tower in stops:
+            if beat >= moment:
+                here = (tower.x, tower.y, tower.summit(beat) + RIDE)
+            elif beat > moment - FLIGHT:
+                return hop(here, (tower.x, tower.y, tower.top + RIDE), moment, FLIGHT, 0.9)(beat)
+            else:
+                break
+        return here
+
+    return where
+
+
+def light_the_hall(world: World, beat: float) -> None:
+    world.light = Light(focus=(1.0, 0.0), radius=13.0, ambient=0.40)
+    world.fog = Fog(start=22.0, end=62.0)
+    world.ground = Ground(spacing=1.5)
+

@@ -27,7 +27,8 @@ class Clock:
         last = self.first_bar + self.bars - 1
         if self.bars < 1 or self.first_bar < 1 or last > self.timeline.bars:
             raise OverrunError(
-                f"bars {self.first_bar} to {last} do not lie in {self.timeline.title!r}, which has bars 1 to {self.timeline.bars}"
+                f"bars {self.first_bar} to {last} do not lie in {self.timeline.title!r}, "
+                f"which has bars 1 to {self.timeline.bars}"
             )
 
     @property
@@ -77,7 +78,8 @@ class Clock:
 
     def lit_beat(self, frame: int) -> int:
         """Index in the track of the beat whose lamp is lit on a frame; -1 before the first."""
-        position = int(self.timeline.position(frame / self.fps)) + 1
-        while position >= 0 and (position >= len(self.timeline.beats) or round(self.timeline.beats[position] * self.fps) > frame):
-            position -= 1
-        return position
+        beats = self.timeline.beats
+        index = min(int(self.timeline.position(frame / self.fps)) + 1, len(beats) - 1)
+        while index >= 0 and round(beats[index] * self.fps) > frame:
+            index -= 1
+        return index

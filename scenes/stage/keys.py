@@ -88,6 +88,11 @@ def ramp(beat: float, start: float, over: float, ease: Ease = smooth) -> float:
     return ease(min(max((beat - start) / over, 0.0), 1.0))
 
 
+def window(start: float, end: float, fade: float = 0.5) -> Callable[[float], float]:
+    """Opacity of something that is there from one moment to another, with `fade` beats of change around each."""
+    return lambda beat: ramp(beat, start - fade / 2, fade) * (1.0 - ramp(beat, end - fade / 2, fade))
+
+
 def pulse(beat: float, decay: float = 0.35) -> float:
     """1 on every beat, falling off exponentially: for motion, scale or hue at equal luminance (never for brightness)."""
     return math.exp(-(beat - math.floor(beat)) / decay)

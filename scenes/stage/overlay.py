@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scenes.stage.claims import ClaimLog, Figure
+from scenes.stage.keys import smooth
 from scenes.stage.type import DESIGN_HEIGHT, Align, Style, blit_smooth, darken, fill_disc, measure_text, sprite
 
 Value = float | Callable[[float], float]
@@ -21,7 +22,7 @@ CLEARANCE = 26.0
 
 
 def value_at(value: Value, beat: float) -> float:
-    return value(beat) if callable(value) else value
+    return float(value(beat)) if callable(value) else value
 
 
 def clearance(left: float, top: float, right: float, bottom: float) -> float:
@@ -29,8 +30,7 @@ def clearance(left: float, top: float, right: float, bottom: float) -> float:
     gap = min(left - 40, top - 40, 1880 - right, 1040 - bottom)
     for x0, y0, x1, y1 in KEPT_CLEAR:
         gap = min(gap, max(x0 - right, left - x1, y0 - bottom, top - y1))
-    u = min(max(gap / CLEARANCE, 0.0), 1.0)
-    return u * u * (3 - 2 * u)
+    return smooth(min(max(gap / CLEARANCE, 0.0), 1.0))
 
 
 class Project(Protocol):
@@ -65,7 +65,7 @@ class Canvas:
 
     @property
     def scale(self) -> float:
-        return self.pixels.shape[0] / DESIGN_HEIGHT
+        return float(self.pixels.shape[0] / DESIGN_HEIGHT)
 
     def write(
         self, text: str, style: Style, x: float, y: float, align: Align = "left", opacity: float = 1.0, kind: str = "text"
@@ -91,7 +91,8 @@ class Canvas:
     def disc(self, x: float, y: float, radius: float, colour: tuple[float, float, float], opacity: float = 1.0) -> None:
         """A filled disc at design pixels."""
         s = self.scale
-        fill_disc(self.pixels, x * s, y * s, radius * s, *(c * 255 for c in colour), opacity)
+        red, green, blue = (channel * 255 for channel in colour)
+        fill_disc(self.pixels, x * s, y * s, radius * s, red, green, blue, opacity)
 
     def shade(self, x0: float, y0: float, x1: float, y1: float, amount: float) -> None:
         """Darken a rectangle given in design pixels."""

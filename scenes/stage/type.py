@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
+from scenes.stage.jit import kernel
 from scenes.stage.palette import QUIET, TEXT, Colour
 
 DESIGN_WIDTH, DESIGN_HEIGHT = 1920, 1080
@@ -94,7 +94,7 @@ def measure_text(text: str, style: Style, scale: float) -> tuple[float, float]:
     return width, cap
 
 
-@nb.njit(nogil=True, cache=True, fastmath=True)  # type: ignore[untyped-decorator]
+@kernel
 def blit_smooth(out: Sprite, source: Sprite, x: float, y: float, opacity: float) -> None:
     """Premultiplied source over out (H, W) at a fractional place, bilinear: text that drifts must not jump by whole pixels."""
     height, width = out.shape
@@ -130,7 +130,7 @@ def blit_smooth(out: Sprite, source: Sprite, x: float, y: float, opacity: float)
             out[top + j, left + i] = result
 
 
-@nb.njit(nogil=True, cache=True, fastmath=True)  # type: ignore[untyped-decorator]
+@kernel
 def fill_disc(out: Sprite, x: float, y: float, radius: float, red: float, green: float, blue: float, opacity: float) -> None:
     """An anti-aliased disc on out (H, W) uint32; colour 0..255."""
     height, width = out.shape
@@ -148,7 +148,7 @@ def fill_disc(out: Sprite, x: float, y: float, radius: float, red: float, green:
                 )
 
 
-@nb.njit(nogil=True, cache=True, fastmath=True)  # type: ignore[untyped-decorator]
+@kernel
 def darken(out: Sprite, x0: int, y0: int, x1: int, y1: int, amount: float) -> None:
     """Multiply a rectangle by 1 - amount: dips between scenes, plates under text."""
     keep = np.uint32(256 * (1 - amount))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -42,7 +44,7 @@ def test_exactly_the_lamp_of_the_beat_is_lit(beat: int) -> None:
 def test_lamps_are_inside_of_the_safe_area_and_apart() -> None:
     places = lamp_places(4)
     assert all(x + LAMP_RADIUS <= 1920 * 0.95 + 1 and y + LAMP_RADIUS <= 1080 * 0.95 for x, y in places)
-    assert all(b[0] - a[0] > 2 * LAMP_RADIUS for a, b in zip(places, places[1:], strict=False))
+    assert all(b[0] - a[0] > 2 * LAMP_RADIUS for a, b in itertools.pairwise(places))
 
 
 def test_words_light_up_as_they_are_sung() -> None:
