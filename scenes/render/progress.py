@@ -57,12 +57,13 @@ class Lines(Silent):
         self._total = sum(self._left.values())
         ready = sum(segment.frames for segment, finished in zip(segments, done, strict=True) if finished)
         self.say(f"{self._total} frames to draw, {ready} already drawn")
-        self._start = self._told = time.monotonic()
 
     def frames(self, segment: Segment, count: int) -> None:
         name = segment.row.name
         if count == self._drawn.get(segment, 0):
             return
+        if not self._drawn:  # speed counts from the first frame on: processes take a while to start
+            self._start = self._told = time.monotonic()
         self._left[name] -= count - self._drawn.get(segment, 0)
         self._drawn[segment] = count
         drawn, now = sum(self._drawn.values()), time.monotonic()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -54,7 +55,10 @@ def prepare(folder: Path, quality: Quality) -> None:
     """Set Manim up in this process: quiet, its files in `folder`, nothing read from or written to the caller's folder."""
     os.chdir(folder)  # before the import: Manim reads a manim.cfg where it stands
     from manim import config
+    from manim.scene import scene
 
+    # Manim's progress bars, though unseen, share a semaphore between processes, which a killed process would leave behind.
+    scene.tqdm.set_lock(threading.RLock())  # type: ignore[attr-defined]
     config.verbosity = "ERROR"
     config.progress_bar = "none"
     config.disable_caching = True

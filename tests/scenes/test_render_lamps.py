@@ -10,6 +10,7 @@ import av
 import numpy as np
 import pytest
 
+from audio import tracks
 from audio.decode import decode, to_array
 from audio.timeline import Timeline
 from audio.tracks import Track
@@ -24,12 +25,25 @@ from scenes.render.master import Piece, write_film
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))  # the processes that draw find the passages there too
 import short_film
 
+FILMS = [("song", 15), ("song", 24), ("song", 30), ("song", 60), ("bursts", 24), ("bursts", 60)]
 
-@pytest.fixture(scope="module", params=[15, 24, 30, 60])
+
+@pytest.fixture(scope="module", params=FILMS, ids=lambda film: f"{film[0]}-{film[1]}")
 def film(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Request, Report]:
+    """Six bars of the project's song, or of a track of bursts whose tempo no rate divides."""
     folder = tmp_path_factory.mktemp("lamps")
-    wanted = short_film.request(folder, short_film.TINY.at(request.param))
+    wanted = short_film.request(folder, short_film.TINY.at(request.param[1]))
+    if request.param[0] == "song":
+        wanted = replace(wanted, track=tracks.default())
     return wanted, make(wanted, folder / "film.mp4", Cache(folder / "cache"), workers=2)
+
+
+def together(film: Path, track: Track) -> bool:
+    """Whether lamps and beats agree; a lamp too many or too few counts as no."""
+    try:
+        return lamps.check(film, track).passed
+    except RenderError:
+        return False
 
 
 def moved(track: Track, seconds: float) -> Track:
@@ -41,7 +55,7 @@ def moved(track: Track, seconds: float) -> Track:
 def test_every_lamp_lights_within_half_a_frame_and_2_ms_of_its_beat(film: tuple[Request, Report]) -> None:
     request, made = film
     result = lamps.check(made.film, request.track)
-    assert result.beats == len(request.timeline.beats) - 1 == 24
+    assert result.beats == 24
     assert result.passed and result.worst <= 0.5 / request.quality.fps + 0.002
     assert abs(result.offset) <= 1 / 48000 and result.spread <= 1 / 48000
     # rounding to the nearest frame of a tempo that no rate divides is off by a quarter of a frame in the mean
@@ -51,8 +65,9 @@ def test_every_lamp_lights_within_half_a_frame_and_2_ms_of_its_beat(film: tuple[
 def test_beats_that_are_elsewhere_fail(film: tuple[Request, Report]) -> None:
     request, made = film
     late = 0.5 / request.quality.fps + 0.004
-    assert not lamps.check(made.film, moved(request.track, late)).passed
-    assert not lamps.check(made.film, moved(request.track, -late)).passed
+    assert together(made.film, request.track)
+    assert not together(made.film, moved(request.track, late))
+    assert not together(made.film, moved(request.track, -late))
 
 
 def test_sound_that_lags_is_measured_and_fails(film: tuple[Request, Report], tmp_path: Path) -> None:
