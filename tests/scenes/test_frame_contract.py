@@ -16,9 +16,13 @@ import pytest
 from manim import Scene, tempconfig
 from numpy.typing import NDArray
 
+from audio.timeline_file import load
+from audio.tracks import HERE
+from measure.dataset import Dataset
+from scenes.film import FILM, Row
 from scenes.render.renderer import FrameRenderer
 from scenes.stage.mobject import StageCamera
-from scenes.stage.passage import Picture, Roll
+from scenes.stage.passage import Context, Passage, Picture, Roll, Window
 
 LENGTHS = (1, 2, 23, 31, 46, 123)
 RATES = (24, 30, 60)
@@ -76,3 +80,46 @@ def test_manims_own_writer_gets_as_many(fps: int, tmp_path: Path) -> None:
 def test_every_length_up_to_3000_is_exact_by_manims_own_formula(rate: int) -> None:
     run_times = [max(length - 0.5, 1.0) / rate for length in range(1, 3000)]
     assert [len(np.arange(0, run_time, 1 / rate)) for run_time in run_times] == list(range(1, 3000))
+
+
+# ---- every scene of the film is a pure function of the frame -----------------------------------------------------------
+
+SONG = load(HERE / "climb-to-the-line.timeline.json")
+
+
+def passage(row: Row) -> Passage:
+    """A scene with its screenplay read, at 10 frames a second."""
+    with tempconfig({"pixel_width": 160, "pixel_height": 90, "frame_rate": 10}):
+        scene = row.load()(Context(Dataset.open(), SONG, row.first_bar, row.bars), Window(0, 0))
+        scene.setup()
+        scene.construct()
+    return scene
+
+
+@pytest.mark.parametrize("row", FILM, ids=lambda row: row.name)
+def test_a_frame_is_the_same_whatever_was_drawn_before_it(row: Row) -> None:
+    straight, shuffled = passage(row), passage(row)
+    frames = list(range(straight.clock.start, straight.clock.end, 9))
+    pixels = np.zeros((90, 160), np.uint32)
+    expected = {}
+    for frame in frames:
+        straight.paint(frame, pixels)
+        expected[frame] = pixels.copy()
+    pixels[:] = 0xFFFFFFFF
+    for frame in np.random.default_rng(1).permutation(frames)[: len(frames) // 2]:
+        shuffled.paint(int(frame), pixels)
+        assert np.array_equal(pixels, expected[int(frame)]), frame
+
+
+@pytest.mark.parametrize("row", FILM, ids=lambda row: row.name)
+def test_a_scene_fills_its_bars_to_the_frame(row: Row) -> None:
+    played: list[int] = []
+    with tempconfig({"pixel_width": 16, "pixel_height": 16, "frame_rate": 24, "dry_run": True, "progress_bar": "none"}):
+        scene = row.load()(
+            Context(Dataset.open(), SONG, row.first_bar, row.bars),
+            renderer=FrameRenderer(lambda pixels: played.append(int(pixels.view(np.uint32)[0, 0, 0]) & 0xFFFFFF)),
+        )
+        scene.paint = lambda frame, pixels: pixels.fill(np.uint32(0xFF000000 | frame))  # type: ignore[method-assign]
+        scene.render()
+    end = SONG.frame(24, row.first_bar + row.bars) if row is not FILM[-1] else round(SONG.duration * 24)
+    assert played == list(range(SONG.frame(24, row.first_bar), end))
