@@ -4,7 +4,14 @@ from __future__ import annotations
 
 
 class RenderError(RuntimeError):
-    """A render that failed: a worker that died, a scene that raised, a file that does not hold what was drawn."""
+    """A render that failed: a worker that died, a scene that raised, a file that does not hold what was drawn.
+
+    `trace` is the whole traceback where a scene raised; the message is one line.
+    """
+
+    def __init__(self, message: str, trace: str = "") -> None:
+        super().__init__(message)
+        self.trace = trace
 
 
 class RequestError(ValueError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from scenes.render.cache import Cache, Entry, Lookup
 from scenes.render.content import parts
 from scenes.render.errors import RenderError, RequestError
 from scenes.render.plan import Segment, plan
-from scenes.render.pool import Finished, cores, draw
+from scenes.render.pool import Finished, Progress, cores, draw
 from scenes.render.progress import Reporter, Silent
 from scenes.render.quality import Quality
 from scenes.render.segment import Drawn, Job
@@ -113,9 +113,11 @@ def still(request: Request, bar: int, beat: float, target: Path, cache: Cache | 
         raise RequestError(f"{target}: a still is a PNG: name a file that ends in .png")
     master.check_target(target)
     frame = min(clock.frame(clock.moment(bar, beat)), clock.end - 1)
-    with (cache or Cache()).scratch() as scratch, master.whole_file(target.absolute()) as part:
+    store = cache or Cache()
+    with store.scratch() as scratch, master.whole_file(target.absolute()) as part:
         shot = scratch / "still.png"
-        for _ in draw([_job(request, Segment(row, bar, bar, frame, frame + 1), shot)], request.quality, 1, scratch):
+        shots = draw([_job(request, Segment(row, bar, bar, frame, frame + 1), shot)], request.quality, 1, scratch)
+        for _ in _traced(shots, store.root / "last-error.txt"):
             pass
         part.write_bytes(shot.read_bytes())
     return frame
@@ -144,7 +146,7 @@ def _draw_missing(
     missing = [index for index in range(len(lookups)) if index not in found]
     jobs = [_job(request, lookups[index].segment, scratch / f"segment-{index}.mp4") for index in missing]
     work: list[Drawn] = []
-    for event in draw(jobs, request.quality, workers, scratch):
+    for event in _traced(draw(jobs, request.quality, workers, scratch), cache.root / "last-error.txt"):
         lookup = lookups[missing[event.index]]
         if isinstance(event, Finished):
             done = event.drawn
@@ -159,6 +161,17 @@ def _draw_missing(
     if len(found) != len(lookups):
         raise RenderError(f"{len(lookups) - len(found)} segments were not drawn")
     return [found[index] for index in range(len(lookups))], work
+
+
+def _traced(events: Iterator[Progress | Finished], path: Path) -> Iterator[Progress | Finished]:
+    """The same events; where a scene raised, its whole traceback goes to a file that the error names."""
+    try:
+        yield from events
+    except RenderError as error:
+        if not error.trace:
+            raise
+        path.write_text(error.trace, encoding="utf-8")
+        raise RenderError(f"{error}; the whole trace is in {path}", error.trace) from None
 
 
 def _sound(request: Request, spans: Sequence[tuple[int, int]]) -> NDArray[np.int16]:

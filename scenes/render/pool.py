@@ -80,7 +80,8 @@ def draw(jobs: Sequence[Job], quality: Quality, workers: int, scratch: Path) -> 
                     worker.process.join(5)
                     raise RenderError(_death(jobs[worker.index], worker.process.exitcode)) from None
                 if kind == "failed":
-                    raise RenderError(f"{jobs[worker.index].row.name}: {value}")
+                    said, trace = value
+                    raise RenderError(f"{jobs[worker.index].row.name}: {said}", trace)
                 if kind == "frames":
                     yield Progress(worker.index, value)
                 else:
@@ -150,7 +151,7 @@ def _work(pipe: Connection, folder: Path, quality: Quality) -> None:
             except (BrokenPipeError, ConnectionError):
                 raise
             except Exception as error:
-                pipe.send(("failed", _said(error)))
+                pipe.send(("failed", (_said(error), "".join(traceback.format_exception(error)))))
                 return
             pipe.send(("done", drawn))
     except (EOFError, BrokenPipeError, ConnectionError):

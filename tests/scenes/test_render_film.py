@@ -156,7 +156,9 @@ def test_a_scene_that_fails_is_one_line_and_leaves_no_film(tmp_path: Path, capfd
             1,
             Lines(),
         )
-    assert str(failure.value) == "broken: ZeroDivisionError: a scene's own mistake (small_passage.py:61)"
+    told, trace = str(failure.value).split("; the whole trace is in ")
+    assert told == "broken: ZeroDivisionError: a scene's own mistake (small_passage.py:61)"
+    assert "in construct" in Path(trace).read_text()
     assert not list(tmp_path.glob("*film*"))
     assert "Traceback" not in capfd.readouterr().err
 
