@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 
+from scenes.stage import records as r
 from scenes.stage.jit import Array, f4, i4, kernel, u4
 
 NIL, ONE = f4(0), f4(1)
+BOX, KIND, SOFT, EMISSION = r.BOX, r.KIND, f4(r.SOFT), r.EMISSION
 EMITTING = np.uint64(0xFF000000FF000000)
 TIGHT, WIDE = f4(1.0), f4(1.5)  # weights of the two blurs
 SIGMA_TIGHT, SIGMA_WIDE = 10.4, 54.0  # px at 1080 lines
@@ -24,36 +26,46 @@ def gaussian(sigma: float) -> Array:
 
 
 @kernel
-def gather_emission(pairs: Array, light: Array) -> tuple[int, int, int, int]:
-    """light (3, h, w) = mean of colour x emission over each block, 0..255; pairs = the work buffer as uint64 (h, 8 w).
+def gather_emission(px: Array, light: Array, queue: Array, count: int) -> tuple[int, int, int, int]:
+    """light (3, h, w) = mean of colour x emission over each block, 0..255; px: the work buffer (see `pixels`).
+
+    queue: the records drawn into it; only where glowing ones lie is there anything to gather.
+
 
     Returns the lit rows and columns: first row, last row + 1, first column, last column + 1 (first > last where nothing is lit).
     """
-    tall, wide = light.shape[1], light.shape[2]
-    y0, y1, x0, x1 = tall, 0, wide, 0
+    wide = light.shape[2]
+    y0, y1, x0, x1 = light.shape[1], 0, wide, 0
     scale = f4(1 / 4080)
     m = i4(255)
-    for y in range(tall):
-        row = pairs[y]
-        pixels = row.view(u4)
+    pairs = px.view(np.uint64)
+    light[:] = NIL
+    top, bottom, left, right = f4(1e6), f4(-1), f4(1e6), f4(-1)
+    for n in range(count):
+        q = queue[n]
+        if q[EMISSION] > NIL and q[KIND] != SOFT:
+            left, top = min(left, q[BOX]), min(top, q[BOX + 1])
+            right, bottom = max(right, q[BOX + 2]), max(bottom, q[BOX + 3])
+    i0, i1 = int(max(NIL, left)) >> 2, min(wide, (int(max(-ONE, right)) >> 2) + 1)
+    j0, j1 = int(max(NIL, top)) >> 2, min(light.shape[1], (int(max(-ONE, bottom)) >> 2) + 1)
+    for y in range(j0, j1):
+        row, pixels = pairs[y], px[y]
         red, green, blue = light[0, y], light[1, y], light[2, y]
-        for x in range(wide):
-            any_lit = np.uint64(0)
-            for k in range(8):
-                any_lit |= row[8 * x + k]
+        for x in range(i0, i1):
+            eight = row[8 * x : 8 * x + 8]
+            any_lit = eight[0] | eight[1] | eight[2] | eight[3] | eight[4] | eight[5] | eight[6] | eight[7]
             if any_lit & EMITTING == np.uint64(0):
-                red[x], green[x], blue[x] = NIL, NIL, NIL
                 continue
             y0, y1, x0, x1 = min(y0, y), y + 1, min(x0, x), max(x1, x + 1)
             block = pixels[16 * x : 16 * x + 16]
-            r, g, b = i4(0), i4(0), i4(0)
+            sr, sg, sb = NIL, NIL, NIL
             for k in range(16):
                 p = i4(block[k])
-                e = i4(i4(p >> i4(24)) & m)
-                r = i4(r + i4(i4(p & m) * e))
-                g = i4(g + i4(i4(i4(p >> i4(8)) & m) * e))
-                b = i4(b + i4(i4(i4(p >> i4(16)) & m) * e))
-            red[x], green[x], blue[x] = f4(r) * scale, f4(g) * scale, f4(b) * scale
+                e = f4(i4(i4(p >> i4(24)) & m))
+                sr += f4(i4(p & m)) * e
+                sg += f4(i4(i4(p >> i4(8)) & m)) * e
+                sb += f4(i4(i4(p >> i4(16)) & m)) * e
+            red[x], green[x], blue[x] = sr * scale, sg * scale, sb * scale
     return y0, y1, x0, x1
 
 

@@ -89,7 +89,7 @@ def _gain(x: f4, y: f4, z: f4, face: int, foot: f4, emission: f4, camera: Array,
     fx, fy = x - light[FOCUS_X], y - light[FOCUS_Y]
     pool = light[AMBIENT] + (ONE - light[AMBIENT]) / (ONE + (fx * fx + fy * fy) * light[POOL])
     gain = light[FACE_LIGHT + face]
-    gain += (f4(1.05) - gain) * f4(0.45) * emission
+    gain += (f4(1.05) - gain) * f4(0.30) * emission
     gain *= pool + (ONE - pool) * emission * f4(0.7)
     if face < 4:
         gain *= light[FOOT] + (ONE - light[FOOT]) * foot

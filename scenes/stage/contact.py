@@ -192,7 +192,7 @@ def emit_spill(
     if bright < f4(0.02):
         return n
     q = q_all[n]
-    if not emit_soft(q, origin[i], size[i], f4(1.15) * least + HALF * gap[i], NIL, z, bounds, camera, width, height):
+    if not emit_soft(q, origin[i], size[i], f4(0.9) * least + HALF * gap[i], NIL, z, bounds, camera, width, height):
         return n
     for c in range(3):
         q[COLOR + c] = color[i, c] * f4(255)

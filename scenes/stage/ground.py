@@ -19,7 +19,7 @@ A, B, C, COLOR, ALPHA, BOX, KEEP = r.A, r.B, r.C, r.COLOR, r.ALPHA, r.BOX, r.KEE
 LEVEL, SPACING, EXTENT, LINE_ALPHA, REFLECT = 0, 1, 2, 3, 4
 LINE_RED, HORIZON_RED, FLOOR_RED = 5, 8, 11  # three values each, 0..255
 FLOOR_SIZE = 14
-POOL_COLOR = (9.0, 13.0, 22.0)  # 0..255, added in the middle of the light
+POOL_COLOR = (10.0, 14.0, 23.0)  # 0..255, added in the middle of the light
 GLOSS_COLOR = (11.0, 14.0, 19.0)  # the lamp mirrored in the floor
 SKY_FALL = f4(6.5)  # how fast the horizon's haze thins out upwards
 VIGNETTE = f4(0.30)
@@ -65,8 +65,8 @@ def shade_floor(layer: Array, weight: Array, camera: Array, floor: Array, light:
             down = sign if dz < f4(-1e-4) else NIL
             t = drop / min(f4(-1e-4), dz)
             px, py = ex + t * dx, ey + t * dy
-            u = min(ONE, max(NIL, (t - start) * fog_scale))
-            fog = u * u * (f4(3) - f4(2) * u)
+            u = max(NIL, (t - start) * fog_scale)
+            fog = u * u / (u * u + HALF)  # two thirds at the fog's end, whole only at the horizon
             wx, wy = px - fx, py - fy
             pool = ONE / (ONE + (wx * wx + wy * wy) * pool_scale)
             pool *= pool * f4(1.15)
@@ -81,14 +81,15 @@ def shade_floor(layer: Array, weight: Array, camera: Array, floor: Array, light:
             haze = f4(0.35) * graze * graze
             haze += (ONE - haze) * fog
             thin = SKY_FALL * max(NIL, steep)
-            sky = ONE / (ONE + thin * (ONE + HALF * thin))  # close to exp(-thin)
+            band = f4(5) * thin
+            sky = f4(0.62) / (ONE + thin * (ONE + HALF * thin)) + f4(0.38) / (ONE + band * (ONE + HALF * band))  # close to exp(-x)
             mist = (haze * down + sky * (ONE - down)) * vignette
             clear = down * (vignette - mist) + (ONE - down) * f4(0.8) * (vignette - mist)
             lit, glint = pool * down * (vignette - mist), gloss * down * (vignette - mist)
             red[x] = fr * clear + hr * mist + pr * lit + gr * glint
             green[x] = fg * clear + hg * mist + pg * lit + gg * glint
             blue[x] = fb * clear + hb * mist + pb * lit + gb * glint
-            mirror[x] = reflect * (f4(0.30) + f4(0.70) * graze) * (ONE - fog) * down
+            mirror[x] = reflect * (f4(0.45) + f4(0.75) * graze) * (ONE - fog) * down
 
 
 @kernel

@@ -15,13 +15,14 @@ from scenes.stage.assemble import assemble, ribbon_bounds, sprite_bounds
 from scenes.stage.build import project_boxes
 from scenes.stage.camera import Camera
 from scenes.stage.contact import NOWHERE, emit_on_ground, find_supports, hidden_by_support
+from scenes.stage.grid import draw_grid
 from scenes.stage.jit import Array, aligned, f4
 from scenes.stage.order import painters_order
 from scenes.stage.pixels import draw, find_cover
 from scenes.stage.world import GROUND_COLOR, Boxes, Ground, Ribbons, Sprites, World
 
 SCALE = 4  # the smooth layers are this much smaller each way
-MIRROR_FADE = 0.22  # height at which the mirror image has faded to 1/e, in radii of the light
+MIRROR_FADE = 0.3  # height at which the mirror image has faded to 1/e, in radii of the light
 FULL = np.float32(254.9)  # brightest colour: rounding up by the noise must not overflow a byte
 STEPS = ("build", "ground", "draw", "bloom", "finish")
 
@@ -54,7 +55,6 @@ class Raster:
         self.unresolved = 0  # rings that the last frame's order had to break
         wide, tall = -(-width // 16) * 16, -(-height // 16) * 16
         self._px = aligned((tall // 4, 4 * wide), np.uint32)  # blocks of 4 x 4, see `pixels`
-        self._pairs = self._px.view(np.uint64)
         self._cover = np.zeros((tall // 4, 2), np.int64)
         self._light, self._light_scratch, self._layer = (np.zeros((3, tall // 4, wide // 4), np.float32) for _ in range(3))
         self._far, self._far_scratch = (np.zeros((3, tall // 16, wide // 16), np.float32) for _ in range(2))
@@ -96,9 +96,9 @@ class Raster:
         tick("ground")
         draw(self._px, self._queue.rows, count, self._noise_blocks, np.array(world.fog.color, np.float32) * FULL)
         tick("draw")
-        lit = (1, 0, 1, 0)
+        lit = NOTHING_LIT
         if world.light.bloom > 0 and not self.flat:
-            lit = bloom.gather_emission(self._pairs, self._light)
+            lit = bloom.gather_emission(self._px, self._light, self._queue.rows, count)
         if lit[0] < lit[1]:
             bloom.spread(
                 self._light, self._far, self._light_scratch, self._far_scratch, self._tight, self._wide, lit, f4(world.light.bloom),
@@ -107,7 +107,7 @@ class Raster:
         else:
             self._first[:], self._last[:] = self.width, -1
         tick("bloom")
-        compose.finish(self._pairs, self._light, self._first, self._last, out, self._noise)
+        compose.finish(self._px, self._light, self._first, self._last, out, self._noise)
         tick("finish")
         return out
 
@@ -155,7 +155,9 @@ class Raster:
             if floor.reflect > 0:
                 self._mirror(world, boxes, support, floor.level, small, light)
         find_cover(self._queue.rows, count, self._px.shape[1] // 16, self._px.shape[0], self._cover)
-        compose.paint_floor(self._pairs, self._layer, matrix, vector, pool, visible, self._noise, self._cover)
+        compose.paint_floor(self._px, self._layer, self._noise, self._cover)
+        if visible and floor.line_alpha > 0:
+            draw_grid(self._px, matrix, vector, pool, self._noise_blocks, self._cover)
 
     def _mirror(self, world: World, boxes: Boxes, support: Array, level: float, small: Array, light: Array) -> None:
         """Add the dim, blurred mirror image of what stands low over the floor: the real boxes seen by the mirrored camera."""
@@ -179,6 +181,7 @@ class Raster:
         ground.add_mirror(self._layer, self._weight, self._small, self._side.rows, count, self._mirror_scratch)
 
 
+NOTHING_LIT = (1, 0, 1, 0)
 NO_RIBBONS, NO_SPRITES = Ribbons.of([], [], 0.0, (0, 0, 0)), Sprites.of([], 0.0, (0, 0, 0))
 
 

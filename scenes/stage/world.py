@@ -15,7 +15,7 @@ Float32 = NDArray[np.float32]
 Rgb = tuple[float, float, float]
 
 GROUND_COLOR: Rgb = (5 / 255, 7 / 255, 13 / 255)
-HORIZON_COLOR: Rgb = (21 / 255, 31 / 255, 52 / 255)
+HORIZON_COLOR: Rgb = (27 / 255, 40 / 255, 66 / 255)
 
 
 class WorldError(ValueError):
@@ -178,7 +178,7 @@ class Ground:
     level: float = 0.0
     spacing: float = 1.0
     extent: float = 60.0
-    line_alpha: float = 0.20
+    line_alpha: float = 0.26
     line_color: Rgb = (0.42, 0.53, 0.70)
     reflect: float = 0.5  # 0 = matt
     horizon: Rgb = HORIZON_COLOR
