@@ -36,7 +36,7 @@ UNIT = r"(?:[TG]?FLOP/s|FLOP/B|[TGM]B/s|[TGM]?B\b|cycles|[µnm]s\b|s\b|%|×(?! \
 MEASURED = re.compile(rf"(?<![\w.])\d[\d ,.]*\s?{UNIT}")
 # Numerals of code and structure, and references, that scenes may write into their texts.
 STRUCTURE = (
-    r"Ch\. \d+", r"threadIdx\.x < 16", r"offset = lane \* 4", r"zero = clock64\(\)", r"1 beat = ", r"float64", r"[\d.]*f",
+    r"Ch\. \d+", r"thread 0", r"threadIdx\.x < 16", r"offset = lane \* 4", r"zero = clock64\(\)", r"1 beat = ", r"float64", r"[\d.]*f",
 )  # fmt: skip
 
 
@@ -173,12 +173,20 @@ def texts_of(source: str) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
-def numbers_of(source: str) -> Iterator[tuple[int, Decimal]]:
-    """Numbers of a module as they are written, with their lines; trailing noughts are left out."""
-    for node in ast.walk(ast.parse(source)):
+def numbers_of(source: str) -> Iterator[tuple[int, Decimal, int]]:
+    """Numbers of a module as they are written without trailing noughts, their lines, and which point or key they belong to.
+
+    A tuple or list of three or more is such a place (a point, a colour, a camera key); 0 is a number that stands alone.
+    """
+    tree, places = ast.parse(source), dict[int, int]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Tuple | ast.List) and len(node.elts) >= 3:
+            places |= {id(part): id(node) for part in ast.walk(node)}  # inner ones come later and win
+    for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
             written = (ast.get_source_segment(source, node) or "0").replace("_", "")
-            yield node.lineno, Decimal(int(written, 0) if written[:2].lower() in ("0x", "0b", "0o") else written).normalize()
+            number = Decimal(int(written, 0) if written[:2].lower() in ("0x", "0b", "0o") else written)
+            yield node.lineno, number.normalize(), places.get(id(node), 0)
 
 
 def typed_texts(source: str) -> list[str]:
@@ -212,19 +220,22 @@ def measured_values() -> tuple[tuple[str, float], ...]:
 
 
 def typed_numbers(source: str) -> list[str]:
-    """Numbers of a module that are a measured value to all of their digits: three or more of them at the file's own scale for
-    what the film shows, four or more at any power of ten for everything else."""
+    """Numbers of a module that are a measured value to all of their digits.
+
+    Three digits count at the file's own scale for what the film shows, four at any power of ten for everything else.  One of
+    three digits in a point or a key is a coincidence; two in one are a ladder that was typed in.
+    """
     shown = re.compile(r"\.(roofs|latencies|traces)\.|\.rate$|\.sm_count$|\.bandwidth$|\.bus_bandwidth\.")
-    found = []
-    for line, number in numbers_of(source):
+    found: list[tuple[int, int, str]] = []
+    for line, number, place in numbers_of(source):
         digits = len(number.as_tuple().digits)
-        for place, value in measured_values() if digits >= 3 else ():
-            same = leading(value, digits), leading(number, digits)
-            if (digits >= 4 and same[0].split("e")[0] == same[1].split("e")[0]) or (
-                shown.search(place) and float(same[0]) == float(same[1])
-            ):
-                found.append(f"line {line}: {number} is {place} = {value}")
-    return found
+        for key, value in measured_values() if digits >= 3 else ():
+            measured, written = leading(value, digits), leading(number, digits)
+            exact = digits >= 4 and measured.split("e")[0] == written.split("e")[0]
+            if exact or (shown.search(key) and float(measured) == float(written)):
+                found.append((0 if exact else place, int(number.scaleb(6)), f"line {line}: {number} is {key} = {value}"))
+    together = {place: len({number for other, number, _ in found if other == place}) for place, _, _ in found}
+    return [told for place, _, told in found if place == 0 or together[place] > 1]
 
 
 @pytest.mark.parametrize("path", SCENES, ids=lambda path: path.stem)
@@ -239,6 +250,9 @@ def test_a_typed_figure_would_be_found() -> None:
         known = any(leading(value, 3) == leading(Decimal(number), 3) for value in values)
         assert bool(typed_numbers(f"SPEED = {number}\n")) or not known, number
     assert typed_numbers("SPEED = 35.6\n") and not typed_numbers("X, Y = 96, 1080.0\n")
+    rates = [value for key, value in measured_values() if key.startswith("nvidia-h200.ladders") and key.endswith(".rate")]
+    assert typed_numbers(f"LADDER = [{', '.join(f'{rate:.3g}' for rate in rates)}]\n")
+    assert not typed_numbers(f"KEYS = [(0, (1.5, 35.6, 2.0)), (4, (2.5, {rates[0]:.3g}, 1.0))]\n")
     for text in ("64.9 TFLOP/s", "{name}: 27", "96 % idle", "about 30"):
         assert typed_texts(f"LABEL = {text!r}\n"), text
     for text in ("Ch. 6", "roof-1", "fp32 GEMM", "tile_2d", "offset = lane * 4", "L2"):
