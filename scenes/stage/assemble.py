@@ -9,7 +9,7 @@ import numpy as np
 from scenes.stage import records as r
 from scenes.stage.build import FOG_MAX, FOG_SCALE, FOG_START, emit_box
 from scenes.stage.contact import emit_shadow, emit_spill
-from scenes.stage.jit import Array, f4, i8, kernel
+from scenes.stage.jit import Array, Scalar, f4, i8, kernel
 
 NIL, ONE, HALF = f4(0), f4(1), f4(0.5)
 A, B, C, GROW, X0, Y0, COLOR, ALPHA, EMISSION = r.A, r.B, r.C, r.GROW, r.X0, r.Y0, r.COLOR, r.ALPHA, r.EMISSION
@@ -19,12 +19,12 @@ LINE_NEAR = f4(0.02)  # share of the near distance at which ribbons are cut: wha
 
 
 @kernel
-def _fade(depth: f4, light: Array) -> f4:
+def _fade(depth: Scalar, light: Array) -> Scalar:
     return f4(ONE - min(light[FOG_MAX], max(NIL, (depth - light[FOG_START]) * light[FOG_SCALE])))
 
 
 @kernel
-def ribbon_bounds(a: Array, b: Array, width: Array, camera: Array, w: f4, h: f4, ends: Array, rect: Array) -> None:
+def ribbon_bounds(a: Array, b: Array, width: Array, camera: Array, w: Scalar, h: Scalar, ends: Array, rect: Array) -> None:
     """Ends of each segment cut at the near distance, ends (N, 6) = x y depth twice, and bounds rect (N, 4) in px."""
     k, cx, cy = camera[0, 3], camera[1, 3], camera[2, 3]
     cut = max(f4(1e-3), camera[3, 3] * LINE_NEAR)
@@ -55,7 +55,7 @@ def ribbon_bounds(a: Array, b: Array, width: Array, camera: Array, w: f4, h: f4,
 
 
 @kernel
-def sprite_bounds(position: Array, radius: Array, camera: Array, w: f4, h: f4, place: Array, rect: Array) -> None:
+def sprite_bounds(position: Array, radius: Array, camera: Array, w: Scalar, h: Scalar, place: Array, rect: Array) -> None:
     """Screen centre, depth and radius of each sprite, place (N, 4), and bounds rect (N, 4) in px."""
     k, cx, cy = camera[0, 3], camera[1, 3], camera[2, 3]
     for i in range(position.shape[0]):
@@ -73,7 +73,9 @@ def sprite_bounds(position: Array, radius: Array, camera: Array, w: f4, h: f4, p
 
 
 @kernel
-def _emit_line(q: Array, end: Array, width: f4, color: Array, alpha: f4, emission: f4, camera: Array, light: Array) -> bool:
+def _emit_line(
+    q: Array, end: Array, width: Scalar, color: Array, alpha: Scalar, emission: Scalar, camera: Array, light: Array
+) -> bool:
     ax, ay, bx, by = end[0], end[1], end[3], end[4]
     dx, dy = bx - ax, by - ay
     square = dx * dx + dy * dy
@@ -108,15 +110,15 @@ def _emit_line(q: Array, end: Array, width: f4, color: Array, alpha: f4, emissio
 
 @kernel
 def assemble(
-    q_all: Array, order: Array, floor: int, floor_seen: Array, origin: Array, size: Array, color: Array, emission: Array, edge: Array,
-    shadow: Array, alpha: Array, corners: Array, rect: Array, support: Array, gap: Array, ends: Array, rib_width: Array, rib_color: Array,
-    rib_alpha: Array, rib_emission: Array, place: Array, spr_color: Array, spr_emission: Array, camera: Array, light: Array,
-    shade: f4, spill: f4, width: f4, height: f4,
+    q_all: Array, order: Array, floor: int, floor_seen: Array, origin: Array, size: Array, color: Array, emission: Array,
+    edge: Array, shadow: Array, alpha: Array, corners: Array, rect: Array, support: Array, gap: Array, ends: Array,
+    rib_width: Array, rib_color: Array, rib_alpha: Array, rib_emission: Array, place: Array, spr_color: Array,
+    spr_emission: Array, camera: Array, light: Array, shade: Scalar, spill: Scalar, width: Scalar, height: Scalar,
 ) -> int:  # fmt: skip
     """Fill q_all (large enough) with the records of all items of `order` far to near; returns their number.
 
-    The first `floor` ribbons lie on the floor: those of them that are seen, floor_seen, come first. Items of `order` are numbered
-    boxes, then the other ribbons, then sprites. shade, spill: strength of contact shadows and of spilt light; 0 leaves them out.
+    The first `floor` ribbons lie on the floor: those of them that are seen, floor_seen, come first. Items of `order` are
+    numbered boxes, then the other ribbons, then sprites. shade, spill: strength of contact shadows and of spilt light.
     """
     boxes = origin.shape[0]
     ribbons = ends.shape[0] - floor

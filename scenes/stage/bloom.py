@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from scenes.stage import records as r
-from scenes.stage.jit import Array, f4, i4, kernel, u4
+from scenes.stage.jit import Array, Scalar, f4, i4, kernel
 
 NIL, ONE = f4(0), f4(1)
 BOX, KIND, SOFT, EMISSION = r.BOX, r.KIND, f4(r.SOFT), r.EMISSION
@@ -32,7 +32,7 @@ def gather_emission(px: Array, light: Array, queue: Array, count: int) -> tuple[
     queue: the records drawn into it; only where glowing ones lie is there anything to gather.
 
 
-    Returns the lit rows and columns: first row, last row + 1, first column, last column + 1 (first > last where nothing is lit).
+    Returns the lit rows and columns: first row, last row + 1, first column, last column + 1; first > last where none is lit.
     """
     wide = light.shape[2]
     y0, y1, x0, x1 = light.shape[1], 0, wide, 0
@@ -119,8 +119,8 @@ def _quarter(fine: Array, coarse: Array) -> None:
 
 @kernel
 def spread(
-    light: Array, far: Array, scratch: Array, far_scratch: Array, tight: Array, wide: Array, lit: tuple[int, int, int, int], gain: f4,
-    first: Array, last: Array,
+    light: Array, far: Array, scratch: Array, far_scratch: Array, tight: Array, wide: Array, lit: tuple[int, int, int, int],
+    gain: Scalar, first: Array, last: Array,
 ) -> None:  # fmt: skip
     """light (3, h, w) becomes the glow 0..255: tight blur + wide blur (far, a quarter the size), under a soft ceiling.
 

@@ -1,7 +1,7 @@
 """Turns boxes, ribbons and sprites into draw records: projection, near clipping, light, fog, contact shadows.
 
-Faces are never clipped against the near plane: an edge is the plane through the eye and two corners, so it stays exact when corners
-lie behind the camera (homogeneous rasterisation: Olano and Greer, 1997). A box nearer than the near distance fades out instead.
+Faces are never clipped against the near plane: an edge is the plane through the eye and two corners, so it stays exact when
+corners lie behind the camera (homogeneous rasterisation: Olano and Greer, 1997). A box nearer than the near distance fades out.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from scenes.stage import records as r
-from scenes.stage.jit import Array, f4, i8, kernel
+from scenes.stage.jit import Array, Scalar, f4, i8, kernel
 
 NIL, ONE, HALF = f4(0), f4(1), f4(0.5)
 A, B, C, GROW, BEVEL, BEVEL_INVERSE, HIGHLIGHT = r.A, r.B, r.C, r.GROW, r.BEVEL, r.BEVEL_INVERSE, r.HIGHLIGHT
@@ -36,9 +36,9 @@ GRID = 5
 
 @kernel
 def project_boxes(
-    origin: Array, size: Array, alpha: Array, camera: Array, width: f4, height: f4, corners: Array, rect: Array
+    origin: Array, size: Array, alpha: Array, camera: Array, width: Scalar, height: Scalar, corners: Array, rect: Array
 ) -> None:
-    """Homogeneous pixel coordinates (x w, y w, w) of all corners (N, 8, 3), and bounds rect (N, 4) in px, empty where not seen."""
+    """Homogeneous pixels (x w, y w, w) of all corners (N, 8, 3), and bounds rect (N, 4) in px, empty where not seen."""
     k, cx, cy = camera[0, 3], camera[1, 3], camera[2, 3]
     for i in range(origin.shape[0]):
         x0, y0, x1, y1 = f4(1e9), f4(1e9), f4(-1e9), f4(-1e9)
@@ -82,7 +82,7 @@ def _edge(q: Array, e: int, p: Array, s: Array) -> None:
 
 
 @kernel
-def _gain(x: f4, y: f4, z: f4, face: int, foot: f4, emission: f4, camera: Array, light: Array) -> f4:
+def _gain(x: Scalar, y: Scalar, z: Scalar, face: int, foot: Scalar, emission: Scalar, camera: Array, light: Array) -> Scalar:
     """Light at a point of a face: pool from above, loss at the foot of a side, a soft highlight on tops, own glow."""
     if light[PLAIN] > NIL:
         return light[FACE_LIGHT + face]
@@ -110,7 +110,7 @@ def _gain(x: f4, y: f4, z: f4, face: int, foot: f4, emission: f4, camera: Array,
 
 
 @kernel
-def _mist(x: f4, y: f4, z: f4, face: int, emission: f4, camera: Array, light: Array) -> f4:
+def _mist(x: Scalar, y: Scalar, z: Scalar, face: int, emission: Scalar, camera: Array, light: Array) -> Scalar:
     """Share of the horizon's colour at a point: fog, and the sheen of surfaces seen at a low angle."""
     if light[PLAIN] > NIL:
         return NIL
@@ -152,8 +152,10 @@ def _solve6(m: Array, v: Array) -> bool:
 
 
 @kernel
-def _curved_light(q: Array, at: Array, face: int, emission: f4, camera: Array, light: Array, width: f4, height: f4) -> None:
-    """Fit light (quadratic) and mist (linear) of a large face to samples of it that lie near the screen. at (4, 3) = its corners."""
+def _curved_light(
+    q: Array, at: Array, face: int, emission: Scalar, camera: Array, light: Array, width: Scalar, height: Scalar
+) -> None:
+    """Fit light (quadratic) and mist (linear) of a large face to samples of it near the screen; at (4, 3): its corners."""
     k, cx, cy = camera[0, 3], camera[1, 3], camera[2, 3]
     m = np.zeros((6, 6))
     v = np.zeros(6)
@@ -220,7 +222,7 @@ def _plane(q: Array, slot: int, p: Array, value: Array) -> None:
 @kernel
 def emit_box(
     q_all: Array, n: int, i: int, origin: Array, size: Array, color: Array, emission: Array, edge: Array, alpha: Array,
-    corners: Array, rect: Array, camera: Array, light: Array, width: f4, height: f4,
+    corners: Array, rect: Array, camera: Array, light: Array, width: Scalar, height: Scalar,
 ) -> int:  # fmt: skip
     """Records of the faces of box i that the eye sees, from row n on; returns the next free row."""
     unit = height / f4(1080)

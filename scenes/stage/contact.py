@@ -6,7 +6,7 @@ import numpy as np
 
 from scenes.stage import records as r
 from scenes.stage.build import _edge
-from scenes.stage.jit import Array, f4, i8, kernel
+from scenes.stage.jit import Array, Scalar, f4, i8, kernel
 
 NIL, ONE, HALF = f4(0), f4(1), f4(0.5)
 A, B, C, GROW, COLOR, ALPHA, KIND, BOX, INNER, KEEP = r.A, r.B, r.C, r.GROW, r.COLOR, r.ALPHA, r.KIND, r.BOX, r.INNER, r.KEEP
@@ -58,7 +58,7 @@ def hidden_by_support(origin: Array, size: Array, support: Array, eye: Array, se
 
 
 @kernel
-def find_supports(origin: Array, size: Array, shadow: Array, ground: bool, level: f4, support: Array, gap: Array) -> None:
+def find_supports(origin: Array, size: Array, shadow: Array, ground: bool, level: Scalar, support: Array, gap: Array) -> None:
     """support (N,): index of the larger box right under each box, GROUND or NOWHERE.
 
     gap (N,): the free height between, or NOTHING where the box leaves no trace on it.
@@ -97,9 +97,18 @@ def find_supports(origin: Array, size: Array, shadow: Array, ground: bool, level
 
 @kernel
 def emit_soft(
-    q: Array, origin: Array, size: Array, spread: f4, shrink: f4, z: f4, bounds: Array, camera: Array, width: f4, height: f4
+    q: Array,
+    origin: Array,
+    size: Array,
+    spread: Scalar,
+    shrink: Scalar,
+    z: Scalar,
+    bounds: Array,
+    camera: Array,
+    width: Scalar,
+    height: Scalar,
 ) -> bool:
-    """A soft patch on the plane z: full within the footprint less `shrink`, nothing `spread` outside it, cut at bounds x0 y0 x1 y1."""
+    """A soft patch on the plane z: full `shrink` inside the footprint, nothing `spread` outside it, cut at bounds (4,)."""
     k, cx, cy = camera[0, 3], camera[1, 3], camera[2, 3]
     inner = np.empty((4, 3), f4)
     outer = np.empty((4, 3), f4)
@@ -147,8 +156,8 @@ def emit_soft(
 
 @kernel
 def emit_shadow(
-    q_all: Array, n: int, i: int, origin: Array, size: Array, shadow: Array, alpha: Array, gap: Array, z: f4, bounds: Array,
-    camera: Array, strength: f4, width: f4, height: f4,
+    q_all: Array, n: int, i: int, origin: Array, size: Array, shadow: Array, alpha: Array, gap: Array, z: Scalar, bounds: Array,
+    camera: Array, strength: Scalar, width: Scalar, height: Scalar,
 ) -> int:  # fmt: skip
     """Contact shadow of box i on the plane z; softer and fainter the higher the box floats. Returns the next free row."""
     if gap[i] < NIL:
@@ -181,8 +190,8 @@ def emit_shadow(
 
 @kernel
 def emit_spill(
-    q_all: Array, n: int, i: int, origin: Array, size: Array, color: Array, emission: Array, alpha: Array, gap: Array, z: f4,
-    bounds: Array, camera: Array, strength: f4, width: f4, height: f4,
+    q_all: Array, n: int, i: int, origin: Array, size: Array, color: Array, emission: Array, alpha: Array, gap: Array,
+    z: Scalar, bounds: Array, camera: Array, strength: Scalar, width: Scalar, height: Scalar,
 ) -> int:  # fmt: skip
     """Light of glowing box i on the plane z around it. Returns the next free row."""
     if gap[i] < NIL:
@@ -202,8 +211,8 @@ def emit_spill(
 
 @kernel
 def emit_on_ground(
-    q_all: Array, support: Array, origin: Array, size: Array, color: Array, emission: Array, shadow: Array, alpha: Array, gap: Array,
-    level: f4, camera: Array, shade: f4, spill: f4, width: f4, height: f4,
+    q_all: Array, support: Array, origin: Array, size: Array, color: Array, emission: Array, shadow: Array, alpha: Array,
+    gap: Array, level: Scalar, camera: Array, shade: Scalar, spill: Scalar, width: Scalar, height: Scalar,
 ) -> int:  # fmt: skip
     """Records of light and shadow on the floor: first all light, then all shadows; returns their number."""
     bounds = np.empty(4, f4)

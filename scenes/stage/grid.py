@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from scenes.stage.ground import EXTENT, LEVEL, LINE_ALPHA, LINE_RED, SPACING
-from scenes.stage.jit import Array, f4, i4, kernel, u4
+from scenes.stage.jit import Array, Scalar, f4, i4, kernel, u4
 
 NIL, ONE, HALF, FULL = f4(0), f4(1), f4(0.5), f4(255)
 LINE_WIDTH = f4(0.009)  # half of a line, in spacings
@@ -21,8 +21,8 @@ FADE_END = f4(1.5)
 def _blend_blocks(row: Array, noise: Array, color: Array, need: Array, i0: int, i1: int, g: Array) -> None:
     """Blend lines into blocks i0..i1 of a row of blocks where need[i]: a line counts as far as a pixel's footprint is on it.
 
-    g: the floor point is (dx0 + dxx x + dxy y, dy0 + ..) t + eye with t = drop / (dz0 + ..), x and y in px from the first pixel of
-    the row of blocks, all in grid spacings; then light and fog.
+    g: the floor point is (dx0 + dxx x + dxy y, dy0 + ..) t + eye with t = drop / (dz0 + ..), x and y in px from the first pixel
+    of the row of blocks, all in grid spacings; then light and fog.
     """
     dx0, dxx, dy0, dyx, dz0, dzx, dxy, dyy, dzy = g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8]
     drop, eye_x, eye_y, off_x, off_y = g[9], g[10], g[11], g[12], g[13]
@@ -68,14 +68,14 @@ def _blend_blocks(row: Array, noise: Array, color: Array, need: Array, i0: int, 
 
 
 @kernel
-def _mark(start: f4, step: f4, reach: f4, left: int, right: int, need: Array) -> None:
+def _mark(start: Scalar, step: Scalar, reach: Scalar, left: int, right: int, need: Array) -> None:
     """need[i] = True for the blocks within `reach` spacings of a line, on a row where the position is start + step x."""
     if f4(2) * reach + f4(4) * abs(step) > f4(0.7) or abs(step) < f4(1e-7):
         need[left:right] = True
         return
     a, b = start + step * f4(4 * left), start + step * f4(4 * right)
     half = reach / abs(step) + ONE
-    for n in range(int(math.floor(min(a, b) - reach)), int(math.ceil(max(a, b) + reach)) + 1):
+    for n in range(math.floor(min(a, b) - reach), math.ceil(max(a, b) + reach) + 1):
         middle = (f4(n) - start) / step
         x0, x1 = max(f4(4 * left), middle - half), min(f4(4 * right - 1), middle + half)
         if x0 <= x1:
@@ -114,7 +114,9 @@ def draw_grid(px: Array, camera: Array, floor: Array, light: Array, noise: Array
             continue
         need[:] = rolled
         some = rolled
-        if not rolled:  # the floor's distance is the same along a row: positions are linear in x, only blocks at a line need work
+        if (
+            not rolled
+        ):  # the floor's distance is the same along a row: positions are linear in x, only blocks at a line need work
             if g[9] / nearest * g[16] - g[17] >= ONE:
                 continue
             middle = g[4] + f4(1.5) * g[8]

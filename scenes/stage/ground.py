@@ -31,7 +31,7 @@ def shade_floor(layer: Array, weight: Array, camera: Array, floor: Array, light:
 
     camera is that of the small picture; light: focus x, y, 1/radius^2, radius, fog start, fog scale; visible: there is a floor.
     """
-    height, width = weight.shape
+    height = weight.shape[0]
     k, cx, cy = camera[0, 3], camera[1, 3], camera[2, 3]
     ex, ey = camera[3, 0], camera[3, 1]
     drop = floor[LEVEL] - camera[3, 2]
@@ -82,7 +82,9 @@ def shade_floor(layer: Array, weight: Array, camera: Array, floor: Array, light:
             haze += (ONE - haze) * fog
             thin = SKY_FALL * max(NIL, steep)
             band = f4(5) * thin
-            sky = f4(0.62) / (ONE + thin * (ONE + HALF * thin)) + f4(0.38) / (ONE + band * (ONE + HALF * band))  # close to exp(-x)
+            sky = f4(0.62) / (ONE + thin * (ONE + HALF * thin)) + f4(0.38) / (
+                ONE + band * (ONE + HALF * band)
+            )  # close to exp(-x)
             mist = (haze * down + sky * (ONE - down)) * vignette
             clear = down * (vignette - mist) + (ONE - down) * f4(0.8) * (vignette - mist)
             lit, glint = pool * down * (vignette - mist), gloss * down * (vignette - mist)
@@ -140,7 +142,7 @@ def add_mirror(layer: Array, weight: Array, small: Array, queue: Array, count: i
             for i in range(o.size // 4):
                 for k in range(4):
                     o[4 * i + k] = f4(i4(i4(i4(source[16 * i + k]) >> shift) & m))
-        for repeat in range(2):
+        for _ in range(2):
             for y in range(y0, y1):
                 s, t = a[y, x0:x1], b[y, x0:x1]
                 before, here, behind, into = s[: last - 1], s[1:last], s[2:], t[1:last]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Array: TypeAlias = NDArray[Any]
+Scalar: TypeAlias = Any  # a float32 of a kernel
 
 f4, u4, i4, i8 = np.float32, np.uint32, np.int32, np.int64
 
@@ -42,12 +43,13 @@ _CACHE = _cache_folder()
 
 
 def kernel(function: Function) -> Function:
-    """Compile `function` at its first call for the argument types found; a division by zero gives infinity, not an exception."""
-    elsewhere, numba.config.CACHE_DIR = numba.config.CACHE_DIR, _CACHE
+    """Compile `function` at its first call for the types found; a division by zero gives infinity, not an exception."""
+    settings: Any = numba.config
+    elsewhere, settings.CACHE_DIR = settings.CACHE_DIR, _CACHE
     try:
         return cast(Function, numba.njit(fastmath=True, nogil=True, cache=True, error_model="numpy")(function))
     finally:
-        numba.config.CACHE_DIR = elsewhere
+        settings.CACHE_DIR = elsewhere
 
 
 def aligned(shape: tuple[int, ...], dtype: Any) -> Array:
@@ -55,4 +57,5 @@ def aligned(shape: tuple[int, ...], dtype: Any) -> Array:
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     raw = np.zeros(size + 64, np.uint8)
     offset = -raw.ctypes.data % 64
-    return raw[offset : offset + size].view(dtype).reshape(shape)
+    array: Array = raw[offset : offset + size].view(dtype).reshape(shape)
+    return array

@@ -1,23 +1,23 @@
 """Who is drawn before whom: a painter's order of boxes, ribbons and sprites, far to near.
 
-Two disjoint axis-aligned boxes are separated by an axis plane, and the one on the eye's side of it cannot be hidden by the other.
-Every pair whose boxes on the screen meet gives such a constraint, and a topological sort gives the order. It is exact unless boxes
-hide each other in a ring, which `unresolved` counts; there, and among free items, the farther is drawn first. Boxes that overlap
-are separated along the axis of least penetration, so that flying boxes which graze each other do not flicker.
+Two disjoint axis-aligned boxes are separated by an axis plane, and the one on the eye's side of it cannot be hidden by the
+other. Every pair whose bounds on the screen meet gives such a constraint, and a topological sort gives the order. It is exact
+unless boxes hide each other in a ring; the rings are counted, and there, as among free items, the farther is drawn first. Boxes
+that overlap are separated along the axis of least penetration, so that flying boxes which graze each other do not flicker.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from scenes.stage.jit import f4, i8, kernel
+from scenes.stage.jit import Array, f4, i8, kernel
 
 TOUCH = f4(1e-4)  # world units of overlap that count as touching: float32 rounding of neighbouring boxes
 PROBES = 5
 
 
 @kernel
-def _relation(lo, hi, i, j, eye):  # type: ignore[no-untyped-def]
+def _relation(lo: Array, hi: Array, i: int, j: int, eye: Array) -> int:
     """1: box i before j, -1: j before i, 0: neither can hide the other."""
     first = False
     second = False
@@ -58,7 +58,7 @@ def _relation(lo, hi, i, j, eye):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _ribbon_relation(lo, hi, box, a, b, eye):  # type: ignore[no-untyped-def]
+def _ribbon_relation(lo: Array, hi: Array, box: int, a: Array, b: Array, eye: Array) -> int:
     """1: the box hides some of the segment a-b, so the ribbon is drawn first; -1: it does not. By rays from the eye."""
     for k in range(PROBES):
         t = (f4(k) + f4(0.5)) / f4(PROBES)
@@ -78,12 +78,13 @@ def _ribbon_relation(lo, hi, box, a, b, eye):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _before(keys, i, j):  # type: ignore[no-untyped-def]
-    return keys[i] > keys[j] or (keys[i] == keys[j] and i < j)
+def _before(keys: Array, i: int, j: int) -> bool:
+    """Farther first; equal distances in the order they were added."""
+    return bool(keys[i] > keys[j] or (keys[i] == keys[j] and i < j))
 
 
 @kernel
-def _push(heap, size, keys, item):  # type: ignore[no-untyped-def]
+def _push(heap: Array, size: int, keys: Array, item: int) -> int:
     k = size
     while k > 0:
         parent = (k - 1) >> 1
@@ -96,7 +97,7 @@ def _push(heap, size, keys, item):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _pop(heap, size, keys):  # type: ignore[no-untyped-def]
+def _pop(heap: Array, size: int, keys: Array) -> tuple[int, int]:
     top = heap[0]
     size -= 1
     item = heap[size]
@@ -116,10 +117,11 @@ def _pop(heap, size, keys):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def painters_order(lo, hi, rect, boxes, a, b, eye):  # type: ignore[no-untyped-def]
+def painters_order(lo: Array, hi: Array, rect: Array, boxes: int, a: Array, b: Array, eye: Array) -> tuple[Array, int]:
     """Order far to near of the items that are on the screen, and how many rings had to be broken.
 
-    lo, hi (N, 3): boxes first, then ribbons (ends a, b), then sprites; rect (N, 4) px x0, y0, x1, y1, empty where not shown; eye (3,).
+    lo, hi (N, 3): boxes first, then ribbons (ends a, b), then sprites; rect (N, 4) px x0, y0, x1, y1, empty where not shown;
+    eye (3,).
     """
     n = lo.shape[0]
     ribbons = a.shape[0]

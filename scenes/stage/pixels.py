@@ -1,8 +1,8 @@
 """Draws records into the work buffer: packed uint32 pixels, red in the low byte, emission in the high byte.
 
-The buffer is stored in blocks of 4 x 4 pixels, (H / 4, 4 W): block (i, j) is buffer[i, 16 j : 16 j + 16], row by row. Small slanted
-faces then touch few pixels that are not theirs, a block is one cache line, and a loop over 16 pixels vectorises without a rest.
-Values are rounded by a blue-noise threshold instead of one half, so that slow gradients in the dark do not band.
+The buffer is stored in blocks of 4 x 4 pixels, (H / 4, 4 W): block (j, i) is buffer[j, 16 i : 16 i + 16], row by row. Small
+slanted faces then touch few pixels that are not theirs, a block is one cache line, and a loop over 16 pixels vectorises without
+a rest. Values are rounded by a blue-noise threshold instead of one half, so that slow gradients in the dark do not band.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from scenes.stage import records as r
-from scenes.stage.jit import Array, f4, i4, kernel, u4
+from scenes.stage.jit import Array, Scalar, f4, i4, kernel, u4
 
 NIL, ONE, HALF, FULL = f4(0), f4(1), f4(0.5), f4(255)
 FAR = f4(1e6)
@@ -37,7 +37,7 @@ def _prepare(q: Array, lines: Array) -> None:
 
 
 @kernel
-def _spans(lines: Array, y: f4, left: int, right: int, whole: bool) -> tuple[int, int, int, int]:
+def _spans(lines: Array, y: Scalar, left: int, right: int, whole: bool) -> tuple[int, int, int, int]:
     """Blocks that a quad touches on a row of blocks whose first pixel centre is at height y, and those it covers whole.
 
     Returns first, last, first whole, last whole (ends exclusive); the latter two equal `last` where there are none.
@@ -83,7 +83,7 @@ def _block_box(q: Array, wide: int, tall: int) -> tuple[int, int, int, int]:
 
 @kernel
 def find_cover(queue: Array, count: int, wide: int, tall: int, cover: Array) -> None:
-    """cover (tall, 2): the longest run of blocks on each row of blocks that one face will cover whole: no floor is needed there."""
+    """cover (tall, 2): the longest run of blocks on each row of blocks that one face covers whole: no floor is needed there."""
     cover[:] = 0
     lines = np.empty((4, 5), f4)
     for n in range(count):
@@ -101,7 +101,9 @@ def find_cover(queue: Array, count: int, wide: int, tall: int, cover: Array) -> 
 
 
 @kernel
-def _draw_face(px: Array, noise: Array, q: Array, lines: Array, fog: Array, left: int, right: int, top: int, bottom: int) -> None:
+def _draw_face(
+    px: Array, noise: Array, q: Array, lines: Array, fog: Array, left: int, right: int, top: int, bottom: int
+) -> None:
     """A face: coverage and bevel light near its edges; gain and mist everywhere."""
     a0, a1, a2, a3 = q[A], q[A + 1], q[A + 2], q[A + 3]
     b0, b1, b2, b3 = q[B], q[B + 1], q[B + 2], q[B + 3]
@@ -214,7 +216,7 @@ def _draw_line(px: Array, noise: Array, q: Array, lines: Array, left: int, right
 
 @kernel
 def _draw_soft(px: Array, noise: Array, q: Array, lines: Array, left: int, right: int, top: int, bottom: int) -> None:
-    """A soft patch (contact shadow, spilt light): edges are ramps, emission stays. INNER: what lies deeper is hidden, not drawn."""
+    """A soft patch (contact shadow, spilt light): edges are ramps, emission stays. What lies deeper than INNER is hidden."""
     a0, a1, a2, a3 = q[A], q[A + 1], q[A + 2], q[A + 3]
     b0, b1, b2, b3 = q[B], q[B + 1], q[B + 2], q[B + 3]
     red, green, blue, alpha, lost = q[COLOR], q[COLOR + 1], q[COLOR + 2], q[ALPHA], q[KEEP]

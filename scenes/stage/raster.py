@@ -101,8 +101,8 @@ class Raster:
             lit = bloom.gather_emission(self._px, self._light, self._queue.rows, count)
         if lit[0] < lit[1]:
             bloom.spread(
-                self._light, self._far, self._light_scratch, self._far_scratch, self._tight, self._wide, lit, f4(world.light.bloom),
-                self._first, self._last,
+                self._light, self._far, self._light_scratch, self._far_scratch, self._tight, self._wide, lit,
+                f4(world.light.bloom), self._first, self._last,
             )  # fmt: skip
         else:
             self._first[:], self._last[:] = self.width, -1
