@@ -7,8 +7,9 @@ from typing import ClassVar
 
 from scenes import film
 from scenes.props import rungs as facts
+from scenes.props.axes import axes
 from scenes.props.cube import Cube
-from scenes.props.roofline import FLIGHT, FLOOR, Chart, Hall, Headroom, Line, climb, decades, light_the_hall, towers
+from scenes.props.roofline import FLIGHT, Chart, Hall, Headroom, Line, climb, light_the_hall, towers
 from scenes.stage.camera import Camera
 from scenes.stage.claims import Figure, figure
 from scenes.stage.keys import Path, Track, arrive, overshoot, window
@@ -53,7 +54,9 @@ class Roof(Passage):
             return
         self.slope, self.beam = Track(0.0 if self.builds else 1.0), Track(0.0 if self.builds else 1.0)
         self.prop(Hall(self.chart, self.slope, self.beam, self.axis_shown()))
-        self.name_the_axes(self.chart)
+        # The rate axis waits until the roof, which is lettered in its place, has been built.
+        rates = window(self.at(5 if self.builds else 2), self.closing())
+        self.text(*axes(self.chart, self.axis_shown(), rates))
 
         # Earlier rungs stand already; the new ones rise on their downbeats and carry the cube up.
         earlier = self.rungs_before()
@@ -150,15 +153,6 @@ class Roof(Passage):
             return Camera.orbit((x, y, z), distance, azimuth, elevation, 42.0)
 
         return camera
-
-    def name_the_axes(self, chart: Chart) -> None:
-        """Decades of the floor's axis: intensity at the level that binds."""
-        for value in decades(chart.low_x, chart.high_x * 0.45):
-            place = (chart.x(value), -3.55, FLOOR)
-            self.text(Text(f"{value:g}", SMALL, 0, 34, "centre", self.axis_shown(), place, "axis", True))
-        corner = (chart.x(chart.high_x) - 0.9, -3.55, FLOOR)
-        for line, text in enumerate(("FLOP/B", facts.LEVEL_NAMES.get(chart.level, chart.level))):
-            self.text(Text(text, SMALL, 0, 34 + 44 * line, "left", self.axis_shown(), corner, "axis", True))
 
     def axis_shown(self) -> Callable[[float], float]:
         # Towers without an intensity must not seem to stand at one: the axis goes before the first of them rises.

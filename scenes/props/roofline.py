@@ -23,6 +23,7 @@ FLOOR = 0.16  # top of the board
 TOWER = 0.56
 RIDE = 0.03  # the cube hovers this far above a tower, so that both keep their edges
 FLIGHT = 1.5  # beats from one tower to the next; the tower it lands on rises as long
+RAIL_END = HALF_WIDTH + 1.2
 EMBER = (0.36, 0.20, 0.03)  # compute amber, barely lit
 
 
@@ -117,6 +118,12 @@ class Hall:
         a = [(self.chart.x(v), -3.3, FLOOR + 0.004) for v in ticks]
         b = [(self.chart.x(v), HALF_DEPTH, FLOOR + 0.004) for v in ticks]
         world.add(Ribbons.of(a, b, 0.03, mix(STEEL, TEXT, 0.35), 0.55 * axis))
+        # Rates: a rail a decade along the back, up to where its numeral stands.
+        rails = [self.chart.z(v) for v in decades(self.chart.low_z, self.chart.high_z)]
+        steps = np.linspace(-HALF_WIDTH, RAIL_END, 13)
+        a = [(x, HALF_DEPTH + 0.4, z) for z in rails for x in steps[:-1]]
+        b = [(x, HALF_DEPTH + 0.4, z) for z in rails for x in steps[1:]]
+        world.add(Ribbons.of(a, b, 0.022, mix(STEEL, TEXT, 0.35), 0.30))
 
     def _slope(self, world: World, built: float) -> None:
         if built <= 0.0:
