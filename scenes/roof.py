@@ -223,7 +223,7 @@ class Roof4(Roof):
         owned = self.data.ladder("gemm_fp32")
         if line is not None and owned is not None:
             z = self.chart.z(line.quantity.value)
-            self.prop(Line(z, Track(0.0).to(1.0, self.at(6), 2.0, arrive)))
+            self.prop(Line(z, Track(0.0).to(1.0, self.at(6), 2.0, arrive).to(0.0, self.closing(), 1.0)))
             shown = window(self.at(6), self.closing())
             title = next(item.title for item in owned.value.lines if item.name == "cublas")
             self.text(
