@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -37,11 +38,12 @@ NEEDS = {
 
 def tracked(root: Path) -> list[Path]:
     """The files under git, or every file of a copy without git, less what .gitignore names."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=False)
-    if listed.returncode == 0 and listed.stdout:
-        return [root / name for name in listed.stdout.split("\0") if name and (root / name).is_file()]
-    skipped = {".git", ".venv", "out", "media", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"}
-    return [path for path in root.rglob("*") if path.is_file() and not skipped & set(path.relative_to(root).parts)]
+    if shutil.which("git"):
+        listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=False)
+        if listed.returncode == 0:
+            return [root / name for name in listed.stdout.split("\0") if name and (root / name).is_file()]
+    made = {line.strip("/") for line in (root / ".gitignore").read_text().splitlines()} | {".git"}
+    return [path for path in root.rglob("*") if path.is_file() and not made & set(path.relative_to(root).parts)]
 
 
 def text_lines(root: Path) -> Iterator[tuple[str, str]]:
