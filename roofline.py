@@ -138,7 +138,7 @@ def render(
     if dry_run:
         click.echo(report.segments(make.survey(request, Cache()), request.quality))
         return
-    target = output or OUT / f"{'+'.join(row.name for row in request.rows) if scenes else 'roofline'}.mp4"
+    target = output or OUT / f"{'+'.join(row.name for row in request.rows) if scenes else 'film'}.mp4"
     click.echo(report.summary(make.make(request, target, workers=jobs, reporter=reporter()), request.quality))
 
 
