@@ -34,8 +34,8 @@ class Roof(Passage):
         (4, (-2.2, 0.0, 2.6, 18.5, -40, 6)),
         (8, (0.4, 0.0, 2.9, 22.5, -30, 7)),
         (12, (0.8, 0.0, 2.8, 23.5, -22, 9)),
-        (16, (-4.6, 0.0, 1.2, 13.0, -28, 7)),
-        (22, (-3.6, 0.0, 1.6, 14.0, -40, 5)),
+        (16, (-3.4, 0.0, 3.9, 16.0, -27, 6)),
+        (22, (-2.6, 0.0, 3.9, 17.0, -38, 4)),
         (28, (0.2, 0.0, 2.7, 22.5, -32, 8)),
         (31, (-5.0, 0.0, 1.2, 10.0, -30, 7)),
         (32, (-6.9, 0.0, 0.8, 5.2, -28, 7)),
@@ -120,7 +120,8 @@ class Roof(Passage):
             self.prop(Headroom(self.towers[name], roof, window(moment + 1.0, self.closing())))
 
     def close(self) -> None:
-        """Roofs 1 to 3 end by diving to where the song goes on; roof 4 has more to show."""
+        """Roofs 1 to 3 end by diving to where the song goes on, without the HUD; roof 4 has more to show."""
+        self.hud_shown.to(0.0, self.clock.beats - 0.5, 1.0)
 
     def closing(self) -> float:
         """The moment at which everything lettered in the world leaves."""
@@ -171,9 +172,9 @@ class Roof2(Roof):
     builds = False
     path = (
         (0, (-5.2, 0.0, 2.2, 9.5, -20, 9)),
-        (4, (0.2, 0.0, 4.0, 14.5, -34, 6)),
-        (12, (0.6, 0.0, 4.2, 14.0, -22, 8)),
-        (20, (2.0, 0.0, 4.8, 14.5, -40, 5)),
+        (4, (0.2, 0.0, 4.5, 16.5, -34, 6)),
+        (12, (0.4, 0.0, 4.6, 16.5, -22, 7)),
+        (20, (1.8, 0.0, 4.8, 15.5, -40, 5)),
         (26, (0.8, 0.0, 3.4, 20.5, -30, 9)),
         (31, (2.0, 0.0, 4.6, 12.5, -24, 7)),
         (32, (2.6, 0.0, 4.8, 8.0, -22, 6)),
