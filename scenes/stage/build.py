@@ -22,6 +22,7 @@ FACE, LINE, DISC, SOFT = f4(r.FACE), f4(r.LINE), f4(r.DISC), f4(r.SOFT)
 # corners are numbered x + 2 y + 4 z; faces -y +x +y -x +z -z, counter-clockwise from outside, feet of the side faces first
 CORNER = np.array([[0, 1, 5, 4], [1, 3, 7, 5], [3, 2, 6, 7], [2, 0, 4, 6], [4, 5, 7, 6], [2, 3, 1, 0]], i8)
 ACROSS = np.array([[5, 1, 4, 3], [5, 2, 4, 0], [5, 3, 4, 1], [5, 0, 4, 2], [0, 1, 2, 3], [2, 1, 0, 3]], i8)
+AXIS = np.array([2, 1, 2, 1, 4, 4], i8)  # bit of a corner's number along each face's normal
 # bevel of the edges of each face: a side's upper edge continues the top's, its foot lies in the dark
 EDGE_LIGHT = np.array([[0.35, 0.75, 0.8, 0.75]] * 4 + [[1.0, 1.0, 0.9, 0.9], [0.3, 0.3, 0.3, 0.3]], f4)
 # warm light from the front and the left, cool from the right and behind; takes part only as far as a colour is grey
@@ -32,6 +33,7 @@ MIRROR_LEVEL, MIRROR_FADE, RADIUS_OF_LIGHT, PLAIN, FACE_LIGHT = 9, 10, 11, 12, 1
 LIGHTS = 19
 LARGE = 150.0  # px at 1080 lines: larger faces get curved light, fitted to a grid of samples
 GRID = 5
+SEAM = f4(0.6)  # px that a face reaches under the later face beside it: at most 4 % of what lies behind shows through
 
 
 @kernel
@@ -175,10 +177,10 @@ def _curved_light(
             depth = dx * camera[2, 0] + dy * camera[2, 1] + dz * camera[2, 2]
             gain = float(_gain(x, y, z, face, t, emission, camera, light))
             mist = float(_mist(x, y, z, face, emission, camera, light))
-            if depth < camera[3, 3]:
-                continue
             total += gain
             fog += mist
+            if depth < f4(0.05) * camera[3, 3]:
+                continue
             count += 1
             sx = float(cx + k * (dx * camera[0, 0] + dy * camera[0, 1] + dz * camera[0, 2]) / depth - q[X0]) / span
             sy = float(cy - k * (dx * camera[1, 0] + dy * camera[1, 1] + dz * camera[1, 2]) / depth - q[Y0]) / span
@@ -199,8 +201,7 @@ def _curved_light(
         q[GAIN + a] = NIL
     q[FOG], q[FOG + 1], q[FOG + 2] = NIL, NIL, NIL
     if count < 6 or not _solve6(m, v) or not _solve6(n, w):
-        q[GAIN] = f4(total / max(count, 1))
-        q[FOG] = f4(fog / max(count, 1))
+        q[GAIN], q[FOG] = f4(total / GRID**2), f4(fog / GRID**2)
         return
     q[GAIN], q[GAIN + 1], q[GAIN + 2] = f4(v[0]), f4(v[1] / span), f4(v[2] / span)
     q[GAIN + 3], q[GAIN + 4], q[GAIN + 5] = f4(v[3] / span**2), f4(v[4] / span**2), f4(v[5] / span**2)
@@ -275,8 +276,19 @@ def emit_box(
             if light[MIRROR_FADE] > NIL:  # a mirror turns the sense of rotation round
                 here, there = there, here
             _edge(q, e, corners[i, here], corners[i, there])
+        for e in range(4):
             other = ACROSS[f, e]
-            q[GROW + e] = f4(1.5) if seen[other] and other > f and shown > f4(0.99) else HALF
+            q[GROW + e] = HALF
+            if seen[other] and other > f and shown > f4(0.99):  # the later face covers the seam: reach under it, not past it
+                under = SEAM
+                for k in (1, 3):  # at a sharp corner a reach across the edge would stick out far along it
+                    side = (e + k) & 3
+                    under = min(under, abs(q[A + e] * q[B + side] - q[B + e] * q[A + side]))
+                for c in (CORNER[f, e], CORNER[f, (e + 1) & 3]):
+                    o = corners[i, c ^ AXIS[f]]
+                    if o[2] > f4(1e-3):
+                        under = min(under, max(NIL, -(q[A + e] * o[0] + q[B + e] * o[1]) / o[2] - q[C + e]))
+                q[GROW + e] = HALF + under
             q[BEVEL + e] = EDGE_LIGHT[f, e]
         size_f = max(q[BOX + 2] - q[BOX], q[BOX + 3] - q[BOX + 1]) if front else width
         bevel = max(f4(2.2) * unit, min(f4(7) * unit, f4(0.12) * extent))

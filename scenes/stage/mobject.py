@@ -32,7 +32,7 @@ class BatchMobject(manim.VMobject):
         self.set_points_as_corners(np.array([[-x, -y, 0.0], [x, y, 0.0]]))
         self.set_stroke(opacity=0.0)
 
-    def draw_batch(self, camera: manim.Camera, pixel_array: PixelArray) -> None:
+    def draw_batch(self, camera: manim.Camera, pixel_array: NDArray[np.uint8]) -> None:
         """Paint into `pixel_array`, (H, W, 4) uint8 RGBA, in place."""
         raise NotImplementedError
 
