@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import signal
@@ -153,6 +154,7 @@ def _work(pipe: Connection, folder: Path, quality: Quality) -> None:
             except Exception as error:
                 pipe.send(("failed", (_said(error), "".join(traceback.format_exception(error)))))
                 return
+            gc.collect()  # a scene is a ring of references around frame-sized buffers: some 80 MB at 1080p
             pipe.send(("done", drawn))
     except (EOFError, BrokenPipeError, ConnectionError):
         return  # the run that asked is over
