@@ -130,7 +130,7 @@ def assemble(
                 after[i] = first[support[i]]
                 first[support[i]] = i
     bounds = np.empty(4, f4)
-    n = 0
+    n = int(i8(0))  # not a literal: kernels called with it would compile twice
     for i in floor_seen:
         if _emit_line(q_all[n], ends[i], rib_width[i], rib_color[i], rib_alpha[i], rib_emission[i], camera, light):
             n += 1

@@ -217,7 +217,7 @@ def emit_on_ground(
     """Records of light and shadow on the floor: first all light, then all shadows; returns their number."""
     bounds = np.empty(4, f4)
     bounds[:2], bounds[2:] = f4(-1e9), f4(1e9)
-    n = 0
+    n = int(i8(0))  # not a literal: kernels called with it would compile twice
     for i in range(origin.shape[0]):
         if support[i] == GROUND:
             n = emit_spill(q_all, n, i, origin, size, color, emission, alpha, gap, level, bounds, camera, spill, width, height)
