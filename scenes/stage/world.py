@@ -27,7 +27,7 @@ def _column(name: str, value: ArrayLike, n: int, width: int = 0) -> Float32:
     array = np.asarray(value, np.float32)
     shape = (n, width) if width else (n,)
     try:
-        array = np.require(np.broadcast_to(array, shape), requirements="CW")  # one memory layout: kernels compile once
+        array = np.require(np.broadcast_to(array, shape), requirements=["C", "W"])  # one memory layout: kernels compile once
     except ValueError:
         raise WorldError(f"{name}: expected an array that broadcasts to {shape}, found shape {array.shape}") from None
     if not np.isfinite(array).all():
@@ -117,7 +117,7 @@ class Ribbons:
             _column("ribbons.color", color, n, 3),
             _column("ribbons.alpha", alpha, n),
             _column("ribbons.emission", emission, n),
-            np.require(np.broadcast_to(np.asarray(floor, np.bool_), (n,)), requirements="CW"),
+            np.require(np.broadcast_to(np.asarray(floor, np.bool_), (n,)), requirements=["C", "W"]),
         )
 
 
