@@ -15,7 +15,7 @@ def axes(chart: Chart, across: Value, up: Value) -> list[Text]:
     corner = (chart.x(chart.high_x) - 0.9, FRONT, FLOOR)
     level = LEVEL_NAMES.get(chart.level, chart.level)
     ticks: list[tuple[str, tuple[float, float, float], float, Align]] = [
-        ("FLOP/B", corner, 34, "left"),
+        ("FLOP/B, log scale", corner, 34, "left"),
         (level, corner, 78, "left"),
     ]
     # The last decades would stand under the axis' name.
@@ -24,4 +24,6 @@ def axes(chart: Chart, across: Value, up: Value) -> list[Text]:
     for value in decades(chart.low_z, chart.high_z):
         at = (RAIL_END, HALF_DEPTH + 0.4, chart.z(value))
         items.append(Text(f"{value:g} TFLOP/s", SMALL, 14, 12, "left", up, at, "axis", True))
+    foot = (RAIL_END, HALF_DEPTH + 0.4, chart.z(chart.low_z))
+    items.append(Text("log scale", SMALL, 14, 0, "left", up, foot, "axis", True))
     return items

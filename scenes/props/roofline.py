@@ -6,7 +6,7 @@ Heights and places are logarithmic, as on every roofline chart: one unit of `Cha
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,15 +14,14 @@ import numpy as np
 from measure.dataset import Dataset
 from measure.records import Rung
 from measure.roofline_model import LEVEL_ROOF
-from scenes.props.cube import Vector, hop
 from scenes.stage.palette import COMPUTE, MEMORY, PLATE, STEEL, TEXT, mix
 from scenes.stage.world import Boxes, Fog, Ground, Light, Ribbons, World
 
 HALF_WIDTH, HALF_DEPTH, HEIGHT = 9.0, 2.6, 7.4  # the hall, in world units
 FLOOR = 0.16  # top of the board
 TOWER = 0.56
-RIDE = 0.03  # the cube hovers this far above a tower, so that both keep their edges
-FLIGHT = 1.5  # beats from one tower to the next; the tower it lands on rises as long
+ROW = (-3.6, 7.0)  # x of the first and last tower where none has an intensity
+CUBE, RIDE = 0.52, 0.03  # the cube's edge, and how far it hovers above a tower, so that both keep their edges
 RAIL_END = HALF_WIDTH + 1.2
 EMBER = (0.36, 0.20, 0.03)  # compute amber, barely lit
 
@@ -59,8 +58,7 @@ class Chart:
         rates = [rung.rate.value for rung in rungs if rung.rate is not None]
         ridge = peak.value / bandwidth.value
         low_x = min(marks) / 2.1 if marks else min([peak.value / 100, *rates]) / 1.9 / bandwidth.value
-        lines = [line.rate.value for line in owned.value.lines] if owned else []
-        high_z = max([peak.value, *rates, *lines]) * 1.05
+        high_z = max([peak.value, *rates]) * 1.05
         return cls(bandwidth.value, peak.value, level, bool(marks), low_x, ridge * 4.2, low_x * bandwidth.value, high_z)
 
     @property
@@ -88,17 +86,21 @@ class Chart:
 
 @dataclass(slots=True)
 class Hall:
-    """The board, the slope and the beam.  `slope` and `beam` go from 0 (nothing) to 1 (built), `axis` is its opacity."""
+    """The board, the slope and the beam.  `slope` and `beam` go from 0 (nothing) to 1 (built), `axis` is its opacity.
+
+    With `across` at 1 the beam reaches over the whole hall: the roof of towers that have a height but no intensity.
+    """
 
     chart: Chart
     slope: Callable[[float], float]
     beam: Callable[[float], float]
     axis: Callable[[float], float]
+    across: Callable[[float], float]
 
     def draw(self, world: World, beat: float) -> None:
         self._board(world, self.axis(beat))
         self._slope(world, self.slope(beat))
-        self._beam(world, self.beam(beat))
+        self._beam(world, self.beam(beat), self.across(beat))
 
     def _board(self, world: World, axis: float) -> None:
         origin = [(-HALF_WIDTH - 1.4, -4.4, 0.0)]
@@ -174,12 +176,12 @@ class Hall:
         if origin:
             world.add(Boxes.of(origin, size, mix(STEEL, TEXT, 0.10), 0.0, 0.9))
 
-    def _beam(self, world: World, built: float) -> None:
+    def _beam(self, world: World, built: float, across: float) -> None:
         if built <= 0.0:
             return
         chart = self.chart
-        x0, z = chart.x(chart.ridge), chart.z(chart.peak)
-        x1 = x0 + (HALF_WIDTH + 0.6 - x0) * built
+        ridge, z = chart.x(chart.ridge), chart.z(chart.peak)
+        x0, x1 = ridge - (ridge - ROW[0] + 1.2) * across, ridge + (HALF_WIDTH + 0.6 - ridge) * built
         origin, size, glow = [], [], []
         for y in (-HALF_DEPTH, HALF_DEPTH):
             origin.append((x0, y - 0.12, z - 0.12))
@@ -198,7 +200,10 @@ class Hall:
 
 @dataclass(slots=True)
 class Tower:
-    """A rung as a tower of floors.  `rise` goes from 0 to 1; the share of the peak sets how much of it is lit in amber."""
+    """A rung as a tower of floors.  `rise` goes from 0 to 1; the share of the peak sets how bright its amber is.
+
+    Its top is the rung's rate.  While it carries the cube, the cube is its last floor: the cube's top is the rate then.
+    """
 
     x: float
     y: float
@@ -206,13 +211,15 @@ class Tower:
     share: float
     rise: Callable[[float], float]
     hollow: bool = False
+    carries: Callable[[float], float] = lambda beat: 0.0
+    light: Callable[[float], float] = lambda beat: 1.0
 
     def summit(self, beat: float) -> float:
         """Height of its top at a beat."""
         return FLOOR + (self.top - FLOOR) * max(0.0, self.rise(beat))
 
     def draw(self, world: World, beat: float) -> None:
-        height = self.summit(beat) - FLOOR
+        height = self.summit(beat) - FLOOR - (CUBE + RIDE) * self.carries(beat)
         if height < 0.02:
             return
         full = max(1, round((self.top - FLOOR) / 0.40))
@@ -224,7 +231,7 @@ class Tower:
                 break
             tall = min(pitch, height - low)
             up = (k + 1) / full
-            heat = (0.10 + 0.90 * up**1.4) * self.share**0.40
+            heat = (0.10 + 0.90 * up**1.4) * self.share**0.40 * self.light(beat)
             origin.append((self.x - TOWER / 2, self.y - TOWER / 2, FLOOR + low + 0.02))
             size.append((TOWER, TOWER, max(0.02, tall - 0.045)))
             # Dark amber, not amber mixed with grey: a half-lit floor must not turn olive.
@@ -244,10 +251,10 @@ class Headroom:
 
     def draw(self, world: World, beat: float) -> None:
         shown = self.shown(beat)
-        low = self.tower.summit(beat) + 0.62
-        if shown <= 0.01 or self.roof - low < 0.3:
+        low = self.tower.summit(beat) + 0.05
+        if shown <= 0.01 or self.roof - low < 0.12:
             return
-        count = max(2, int((self.roof - low) / 0.22))
+        count = max(2, int((self.roof - low) / 0.16))
         z = np.linspace(low, self.roof, count + 1)[:-1]
         a = np.column_stack([np.full(count, self.tower.x), np.full(count, self.tower.y), z])
         b = a + np.array([0.0, 0.0, (self.roof - low) / count * 0.55])
@@ -256,19 +263,21 @@ class Headroom:
 
 @dataclass(slots=True)
 class Line:
-    """A vendor library's rate as a dashed line on the back wall, from the right: never a tower of ours."""
+    """A vendor library's rate as a dashed line over a tower, in the tower's own plane: never a tower of ours."""
 
     z: float
+    x: float
+    y: float
     shown: Callable[[float], float]
 
     def draw(self, world: World, beat: float) -> None:
         shown = self.shown(beat)
         if shown <= 0.01:
             return
-        xs = np.arange(HALF_WIDTH, 0.5, -0.5)
-        xs = xs[xs > HALF_WIDTH - (HALF_WIDTH - 0.5) * shown]
-        a = np.column_stack([xs, np.full(len(xs), HALF_DEPTH), np.full(len(xs), self.z)])
-        world.add(Ribbons.of(a, a + np.array([0.3, 0.0, 0.0]), 0.07, TEXT, 0.9, 0.1))
+        xs = np.arange(HALF_WIDTH, self.x - 1.1, -0.4)
+        xs = xs[xs > HALF_WIDTH - (HALF_WIDTH - self.x + 1.1) * shown]
+        a = np.column_stack([xs, np.full(len(xs), self.y), np.full(len(xs), self.z)])
+        world.add(Ribbons.of(a, a + np.array([0.24, 0.0, 0.0]), 0.06, TEXT, 0.95, 0.1))
 
 
 def decades(low: float, high: float) -> list[float]:
@@ -277,7 +286,7 @@ def decades(low: float, high: float) -> list[float]:
 
 
 def towers(data: Dataset, chart: Chart, rises: dict[str, Callable[[float], float]]) -> dict[str, Tower]:
-    """A tower for each rung in `rises`, at its intensity; else in order on a row in front of the hall.
+    """A tower for each rung in `rises`, at its intensity; else evenly spaced, in order.
 
     A rung without a rate (it failed its check, or was not run) is a hollow footprint: it has no height to show.
     """
@@ -291,38 +300,13 @@ def towers(data: Dataset, chart: Chart, rises: dict[str, Callable[[float], float
         if mark is not None:
             x, y = chart.x(mark.quantity.value), (-0.75 if k % 2 else 0.75)
         else:
-            x, y = -6.0 + 12.0 * k / max(1, len(rungs) - 1), -3.2
+            x, y = ROW[0] + (ROW[1] - ROW[0]) * k / max(1, len(rungs) - 1), 0.0
         if rung.rate is None:
             built[rung.name] = Tower(x, y, FLOOR + 0.14, 0.0, rises[rung.name], hollow=True)
         else:
             share = min(1.0, rung.rate.value / chart.peak)
             built[rung.name] = Tower(x, y, chart.z(rung.rate.value), share, rises[rung.name])
     return built
-
-
-def climb(
-    chart: Chart, built: Mapping[str, Tower], earlier: Sequence[str], landings: Mapping[str, float]
-) -> Callable[[float], Vector]:
-    """Where the cube is: on the last tower of `earlier`, then hopping to each next one and landing on its beat.
-
-    Before its first tower it waits on the board, left of the slope's foot.
-    """
-    stops = [(-1.0, built[name]) for name in earlier if name in built][-1:]
-    stops += [(moment, built[name]) for name, moment in landings.items() if name in built]
-    seat = (chart.x(chart.low_x) - 0.75, 0.6, FLOOR)
-
-    def where(beat: float) -> Vector:
-        here: Vector = seat
-        for moment, tower in stops:
-            if beat >= moment:
-                here = (tower.x, tower.y, tower.summit(beat) + RIDE)
-            elif beat > moment - FLIGHT:
-                return hop(here, (tower.x, tower.y, tower.top + RIDE), moment, FLIGHT, 0.9)(beat)
-            else:
-                break
-        return here
-
-    return where
 
 
 def light_the_hall(world: World, beat: float) -> None:

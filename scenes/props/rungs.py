@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from measure.dataset import Dataset
+from measure.dataset import Dataset, Reading
 from measure.records import Rung
+from scenes.stage.claims import Figure, figure
+from scenes.stage.overlay import Item, Number, Text, Value
+from scenes.stage.palette import COMPUTE, TEXT
+from scenes.stage.type import FACT, LABEL, NUMBER, SMALL
 
 LADDER = "gemm_fp32"
+LEFT = 96
+BINDS = 0.9
 LEVEL_NAMES = {"load_path": "SM load path", "l2": "L2", "dram": "DRAM", "l1": "L1"}
 
 
@@ -21,19 +27,35 @@ def problem(data: Dataset) -> str:
     return f"{owned.value.dtype.split(' in')[0]} GEMM {owned.value.problem.split(' x ')[0]}³" if owned else ""
 
 
-def verdict(data: Dataset, name: str) -> str:
-    """Which roof a rung is near, where it runs within 30 % of one; or that it failed its check, or has no known place."""
-    rung = find(data, name)
-    if rung is not None and rung.verification is not None and not rung.verification.passed:
-        return "failed verification"
-    if rung is None or rung.rate is None:
-        return "not measured"
-    share = data.bound_by(LADDER, name)
-    if share is not None:
-        return "bound by the math roof" if share.roof == "fp32" else f"bound by the {LEVEL_NAMES.get(share.roof, share.roof)}"
-    if data.intensity(LADDER, name) is None:
-        return "intensity not published: height only"
-    return "no single roof binds it"
+def bandwidth(reading: Reading) -> Figure:
+    """A bandwidth in TB/s, or in GB/s where it is less than one."""
+    return figure(reading, 1) if reading.quantity.value >= 1 else figure(reading, 0, "GB/s", 1000.0)
+
+
+def lettering(data: Dataset, name: str, shown: Value) -> list[Item]:
+    """A rung's title, its one idea, its rate, and how near it is to its level's roof; or why it has no rate."""
+    rung, rate = find(data, name), data.get(f"ladders.{LADDER}.rungs.{name}.rate")
+    if rung is None or rate is None:
+        failed = rung is not None and rung.verification is not None and not rung.verification.passed
+        title, why = rung.title if rung else name, "failed verification" if failed else "not measured"
+        return [Text(title, FACT, LEFT, 262, "left", shown), Text(why, LABEL, LEFT, 316, "left", shown)]
+    digits = 2 if rate.quantity.value < 1 else 1
+    items: list[Item] = [
+        Text(rung.title, FACT, LEFT, 262, "left", shown),
+        Text(rung.change, SMALL, LEFT, 310, "left", shown),
+        Number(figure(rate, digits), NUMBER.coloured(COMPUTE), LEFT, 392, "left", shown),
+        Text(f"{rate.quantity.source} · {problem(data)}", SMALL, LEFT, 442, "left", shown),
+    ]
+    share, owned = data.of_level(LADDER, name), data.ladder(LADDER)
+    if share is None or owned is None or owned.value.level is None:
+        items.append(Text("height only: its bytes are not published", SMALL, LEFT, 490, "left", shown))
+        return items
+    # Near a roof is a figure; that the roof binds is said only where almost nothing of it is left.
+    level = LEVEL_NAMES.get(owned.value.level, owned.value.level)
+    roof = f"of the {level}: bound by it" if share.quantity.value >= BINDS else f"of its roof, the {level}"
+    items.append(Number(figure(share, 2, ""), SMALL.coloured(TEXT), LEFT, 490, "left", shown))
+    items.append(Text(roof, SMALL, LEFT + 100, 490, "left", shown))
+    return items
 
 
 def credits(data: Dataset, song: str) -> tuple[str, ...]:
