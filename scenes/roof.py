@@ -165,7 +165,6 @@ class Roof2(Roof):
 
     name = "roof-2"
     title = "SHARED TILES"
-    chapter = "CUDA for Deep Learning, Ch. 6"
     landings = (2, 4, 6)
     builds = False
     path = (
@@ -184,7 +183,6 @@ class Roof3(Roof):
 
     name = "roof-3"
     title = "REGISTERS FEED THE MATH"
-    chapter = "CUDA for Deep Learning, Ch. 6"
     landings = (3,)
     builds = False
     path = (
@@ -202,7 +200,6 @@ class Roof4(Roof):
 
     name = "roof-4"
     title = "WIDE LOADS"
-    chapter = "CUDA for Deep Learning, Ch. 6"
     landings = (3,)
     builds = False
     path = (
@@ -216,7 +213,7 @@ class Roof4(Roof):
     )
 
     def close(self) -> None:
-        # The vendor's library as a line on the back wall, never a rung.
+        # The vendor's library as a dashed line, never a rung.
         assert self.chart is not None
         line, owned, last = self.vendor_line(), self.data.ladder("gemm_fp32"), self.towers.get(self.rungs[-1])
         if line is not None and owned is not None and last is not None:
