@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import multiprocessing
 import os
 import signal
@@ -59,13 +60,14 @@ def draw(jobs: Sequence[Job], quality: Quality, workers: int, scratch: Path) -> 
     """
     context = multiprocessing.get_context("spawn")
     waiting = list(enumerate(jobs))
+    modules = tuple(dict.fromkeys(job.row.module for job in jobs))
     team: list[_Worker] = []
     try:
         for number in range(min(workers, len(jobs))):
             folder = scratch / f"worker-{number}"
             folder.mkdir()
             here, there = context.Pipe()
-            process = context.Process(target=_work, args=(there, folder, quality), name=f"draw-{number}", daemon=True)
+            process = context.Process(target=_work, args=(there, folder, quality, modules), name=f"draw-{number}", daemon=True)
             with _born_calm():
                 process.start()
             there.close()
@@ -133,10 +135,19 @@ def _death(job: Job, code: int | None) -> str:
     return f"{job.row.name}: the process that drew frames {job.first} to {job.last - 1} died ({how})"
 
 
-def _work(pipe: Connection, folder: Path, quality: Quality) -> None:
-    """A worker's life: prepare Manim once, then draw jobs until the pipe closes."""
+def _work(pipe: Connection, folder: Path, quality: Quality, modules: Sequence[str]) -> None:
+    """A worker's life: prepare Manim once, then draw jobs until the pipe closes.
+
+    Every scene is imported at the start, so that code which is edited during a long render is not drawn half old, half new.
+    """
     try:
-        prepare(folder, quality)
+        try:
+            prepare(folder, quality)
+            for module in modules:
+                importlib.import_module(module)
+        except Exception as error:
+            pipe.send(("failed", _failure(error)))
+            return
         while True:
             job, _ = pipe.recv()
             told = time.monotonic()
@@ -152,12 +163,17 @@ def _work(pipe: Connection, folder: Path, quality: Quality) -> None:
             except (BrokenPipeError, ConnectionError):
                 raise
             except Exception as error:
-                pipe.send(("failed", (_said(error), "".join(traceback.format_exception(error)))))
+                pipe.send(("failed", _failure(error)))
                 return
             gc.collect()  # a scene is a ring of references around frame-sized buffers: some 80 MB at 1080p
             pipe.send(("done", drawn))
     except (EOFError, BrokenPipeError, ConnectionError):
         return  # the run that asked is over
+
+
+def _failure(error: Exception) -> tuple[str, str]:
+    """An error in one line, and its whole traceback."""
+    return _said(error), "".join(traceback.format_exception(error))
 
 
 def _said(error: BaseException) -> str:

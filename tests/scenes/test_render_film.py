@@ -15,6 +15,7 @@ import av
 import pytest
 
 from measure.dataset import MEASUREMENTS
+from scenes.film import Row
 from scenes.render import claims_file, report
 from scenes.render.cache import Cache
 from scenes.render.errors import RenderError, RequestError
@@ -161,6 +162,21 @@ def test_a_scene_that_fails_is_one_line_and_leaves_no_film(tmp_path: Path, capfd
     assert "in construct" in Path(trace).read_text()
     assert not list(tmp_path.glob("*film*"))
     assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        (short_film.ABSENT, "absent: AttributeError: module 'small_passage' has no attribute 'Absent'"),
+        (short_film.UNIMPORTABLE, "unimportable: ImportError: cannot import name 'no_such_colour'"),
+    ],
+    ids=["absent", "unimportable"],
+)
+def test_a_scene_that_is_not_there_is_one_line(row: Row, told: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(RenderError) as failure:
+        make(short_film.request(tmp_path, rows=(row,)), tmp_path / "film.mp4", Cache(tmp_path / "cache"), 1)
+    assert str(failure.value).startswith(told)
+    assert capfd.readouterr().err == ""
 
 
 def test_a_process_that_dies_is_named(tmp_path: Path) -> None:

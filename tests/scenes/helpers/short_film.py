@@ -20,6 +20,8 @@ ROWS = (
     Row("sequel", "small_passage", "Sequel", 5, 2, "and goes on"),
 )
 BROKEN = Row("broken", "small_passage", "Broken", 1, 4, "a mistake")
+ABSENT = Row("absent", "small_passage", "Absent", 1, 4, "no such class")
+UNIMPORTABLE = Row("unimportable", "unimportable_passage", "Anything", 1, 4, "needs what is not there")
 DIES = Row("dies", "small_passage", "Dies", 1, 4, "no memory")
 BPM = 171.0  # no whole number of frames a beat at any usual rate
 TINY = Quality("t", 320, 180, 15, "ultrafast", 20)
