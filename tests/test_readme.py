@@ -36,7 +36,8 @@ def table() -> str:
             f"| {share.quantity.value:.2f} |"
         )
     for line in owned.value.lines:
-        lines.append(f"| {line.title}, for comparison | {line.rate.value:.3g} | {line.rate.value / peak.quantity.value:.3f} | | |")
+        ratio = line.rate.value / peak.quantity.value
+        lines.append(f"| {line.title}, for comparison | {line.rate.value:.3g} | {ratio:.3f} | | |")
     return "\n".join(lines)
 
 
