@@ -20,7 +20,7 @@ from scenes.stage.world import Boxes, Fog, Ground, Light, Ribbons, World
 HALF_WIDTH, HALF_DEPTH, HEIGHT = 9.0, 2.6, 7.4  # the hall, in world units
 FLOOR = 0.16  # top of the board
 TOWER = 0.56
-ROW = (-3.6, 7.0)  # x of the first and last tower where none has an intensity
+ROW = (-1.2, 7.4)  # x of the first and last tower where none has an intensity
 CUBE, RIDE = 0.52, 0.03  # the cube's edge, and how far it hovers above a tower, so that both keep their edges
 RAIL_END = HALF_WIDTH + 1.2
 EMBER = (0.36, 0.20, 0.03)  # compute amber, barely lit
