@@ -121,7 +121,7 @@ def visible_faces(world: World, camera: Camera) -> tuple[NDArray[np.float64], ND
     flat = camera.project(corners.reshape(-1, 3), width, height).reshape(-1, 8, 3)
     rect = np.concatenate([flat[..., :2].min(1), flat[..., :2].max(1)], -1).astype(np.float32)
     none = np.empty((0, 3), np.float32)
-    order, _ = painters_order(low, high, rect, len(low), none, none, eye)
+    order, _ = painters_order(low, high, rect, len(low), none, none, np.empty((0, 6), np.float32), eye)
     seen = np.stack([eye[1] < low[:, 1], eye[0] > high[:, 0], eye[1] > high[:, 1], eye[0] < low[:, 0], eye[2] > high[:, 2]], -1)
     box, face = np.nonzero(seen[order])
     box = order[box]

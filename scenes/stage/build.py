@@ -91,10 +91,11 @@ def _gain(x: Scalar, y: Scalar, z: Scalar, face: int, foot: Scalar, emission: Sc
     fx, fy = x - light[FOCUS_X], y - light[FOCUS_Y]
     pool = light[AMBIENT] + (ONE - light[AMBIENT]) / (ONE + (fx * fx + fy * fy) * light[POOL])
     gain = light[FACE_LIGHT + face]
-    gain += (f4(1.05) - gain) * f4(0.30) * emission
+    gain += (f4(1.05) - gain) * emission * (f4(0.30) + f4(0.35) * emission)
     gain *= pool + (ONE - pool) * emission * f4(0.7)
     if face < 4:
-        gain *= light[FOOT] + (ONE - light[FOOT]) * foot
+        dark = (ONE - light[FOOT]) * (ONE - f4(0.6) * emission)
+        gain *= ONE - dark * (ONE - foot)
     if face == 4:  # a lamp behind and to the left, mirrored in the top
         scale = light[RADIUS_OF_LIGHT]
         lx, ly, lz = light[FOCUS_X] - f4(0.55) * scale - x, light[FOCUS_Y] + scale - y, f4(0.9) * scale

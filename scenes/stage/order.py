@@ -8,12 +8,14 @@ that overlap are separated along the axis of least penetration, so that flying b
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from scenes.stage.jit import Array, f4, i8, kernel
 
 TOUCH = f4(1e-4)  # world units of overlap that count as touching: float32 rounding of neighbouring boxes
-PROBES = 5
+LEAST_PROBES, MOST_PROBES = 4, 48
 
 
 @kernel
@@ -59,11 +61,19 @@ def _relation(lo: Array, hi: Array, i: int, j: int, eye: Array) -> int:
 
 @kernel
 def _ribbon_relation(lo: Array, hi: Array, box: int, a: Array, b: Array, eye: Array) -> int:
-    """1: the box hides some of the segment a-b, so the ribbon is drawn first; -1: it does not. By rays from the eye."""
-    for k in range(PROBES):
-        t = (f4(k) + f4(0.5)) / f4(PROBES)
+    """1: of the rays from the eye to the segment a-b that meet the box, most meet it first, so the ribbon is drawn before it;
+    -1: most meet the ribbon first; 0: none meets the box."""
+    length = f4(0)
+    least = f4(1e30)
+    for c in range(3):
+        length += (b[c] - a[c]) * (b[c] - a[c])
+        least = min(least, max(hi[box, c] - lo[box, c], f4(1e-3)))
+    probes = min(MOST_PROBES, LEAST_PROBES + int(f4(2) * f4(math.sqrt(length)) / least))
+    votes = 0
+    for k in range(probes):
+        t = (f4(k) + f4(0.5)) / f4(probes)
         enter = f4(0)
-        leave = f4(1)
+        leave = f4(1e30)
         for c in range(3):
             step = a[c] + (b[c] - a[c]) * t - eye[c]
             if abs(step) < f4(1e-9):
@@ -72,9 +82,24 @@ def _ribbon_relation(lo: Array, hi: Array, box: int, a: Array, b: Array, eye: Ar
             t1 = (hi[box, c] - eye[c]) / step
             enter = max(enter, min(t0, t1))
             leave = min(leave, max(t0, t1))
-        if enter < min(leave, f4(0.9999)):
-            return 1
-    return -1
+        if enter < leave:
+            votes += 1 if enter < f4(0.9999) else -1
+    if votes == 0:
+        return 0
+    return 1 if votes > 0 else -1
+
+
+@kernel
+def _line_misses(rect: Array, end: Array, bounds: Array) -> bool:
+    """Whether a ribbon between two points of the screen, x y depth twice, passes beside a rectangle x0, y0, x1, y1.
+
+    bounds (4,): those of the ribbon, which tell its width.
+    """
+    pad = max(bounds[2] - bounds[0] - abs(end[3] - end[0]), bounds[3] - bounds[1] - abs(end[4] - end[1]))
+    nx, ny = end[1] - end[4], end[3] - end[0]
+    reach = abs(nx) * (rect[2] - rect[0]) + abs(ny) * (rect[3] - rect[1])
+    off = nx * (rect[0] + rect[2] - f4(2) * end[0]) + ny * (rect[1] + rect[3] - f4(2) * end[1])
+    return bool(abs(off) > reach + pad * (abs(nx) + abs(ny)))
 
 
 @kernel
@@ -117,11 +142,52 @@ def _pop(heap: Array, size: int, keys: Array) -> tuple[int, int]:
 
 
 @kernel
-def painters_order(lo: Array, hi: Array, rect: Array, boxes: int, a: Array, b: Array, eye: Array) -> tuple[Array, int]:
+def _grouped(key: Array, value: Array, count: int, n: int) -> tuple[Array, Array]:
+    """Values by key: those of key k are grouped[start[k] : start[k + 1]]."""
+    start = np.zeros(n + 1, np.int32)
+    for e in range(count):
+        start[key[e] + 1] += 1
+    for i in range(n):
+        start[i + 1] += start[i]
+    fill = start.copy()
+    grouped = np.empty(max(count, 1), np.int32)
+    for e in range(count):
+        grouped[fill[key[e]]] = value[e]
+        fill[key[e]] += 1
+    return grouped, start
+
+
+@kernel
+def _ring_member(shown: Array, count: int, earlier: Array, first: Array, waits: Array, keys: Array, boxes: int) -> int:
+    """Who is drawn next where all wait for each other: of a ring, the farthest ribbon, or the farthest box if it has none."""
+    item = -1
+    for k in range(count):
+        i = shown[k]
+        if waits[i] > 0 and (item < 0 or keys[i] > keys[item]):
+            item = i
+    met = np.zeros(waits.size, np.bool_)
+    for _ in range(2):  # first walk back into a ring, then once round it
+        met[:] = False
+        best = item
+        while not met[item]:
+            met[item] = True
+            if (item >= boxes, keys[item]) > (best >= boxes, keys[best]):
+                best = item
+            for e in range(first[item], first[item + 1]):
+                if waits[earlier[e]] > 0:
+                    item = earlier[e]
+                    break
+    return int(best)
+
+
+@kernel
+def painters_order(
+    lo: Array, hi: Array, rect: Array, boxes: int, a: Array, b: Array, ends: Array, eye: Array
+) -> tuple[Array, int]:
     """Order far to near of the items that are on the screen, and how many rings had to be broken.
 
-    lo, hi (N, 3): boxes first, then ribbons (ends a, b), then sprites; rect (N, 4) px x0, y0, x1, y1, empty where not shown;
-    eye (3,).
+    lo, hi (N, 3): boxes first, then ribbons (ends a, b, on the screen ends), then sprites; rect (N, 4) px x0, y0, x1, y1, empty
+    where not shown; eye (3,).
     """
     n = lo.shape[0]
     ribbons = a.shape[0]
@@ -145,7 +211,6 @@ def painters_order(lo: Array, hi: Array, rect: Array, boxes: int, a: Array, b: A
     head = np.empty(8 * n + 64, np.int32)
     edges = 0
     waits = np.zeros(n, np.int32)
-    start = np.zeros(n + 1, np.int32)
     for p in range(count):
         i = shown[by_left[p]]
         right, top, bottom = rect[i, 2], rect[i, 1], rect[i, 3]
@@ -155,8 +220,10 @@ def painters_order(lo: Array, hi: Array, rect: Array, boxes: int, a: Array, b: A
                 break
             if rect[j, 1] > bottom or rect[j, 3] < top or (i >= boxes and j >= boxes):
                 continue
-            relation = _relation(lo, hi, i, j, eye)
             box, other = (i, j) if i < boxes else (j, i)
+            if boxes <= other < boxes + ribbons and _line_misses(rect[box], ends[other - boxes], rect[other]):
+                continue
+            relation = _relation(lo, hi, i, j, eye)
             if relation != 0 and boxes <= other < boxes + ribbons:
                 apart = f4(-1e30)
                 for c in range(3):
@@ -172,16 +239,9 @@ def painters_order(lo: Array, hi: Array, rect: Array, boxes: int, a: Array, b: A
                 head = np.concatenate((head, np.empty_like(head)))
             tail[edges] = i if relation > 0 else j
             head[edges] = j if relation > 0 else i
-            start[tail[edges] + 1] += 1
             waits[head[edges]] += 1
             edges += 1
-    for i in range(n):
-        start[i + 1] += start[i]
-    fill = start.copy()
-    after = np.empty(max(edges, 1), np.int32)
-    for e in range(edges):
-        after[fill[tail[e]]] = head[e]
-        fill[tail[e]] += 1
+    after, start = _grouped(tail, head, edges, n)
     heap = np.empty(n + 1, i8)
     size = 0
     order = np.empty(count, i8)
@@ -189,16 +249,15 @@ def painters_order(lo: Array, hi: Array, rect: Array, boxes: int, a: Array, b: A
         if waits[shown[k]] == 0:
             size = _push(heap, size, keys, shown[k])
     unresolved = 0
+    earlier, first = np.empty(0, np.int32), np.empty(0, np.int32)
     for w in range(count):
-        if size == 0:  # a ring: free its farthest member
-            farthest = -1
-            for k in range(count):
-                i = shown[k]
-                if waits[i] > 0 and (farthest < 0 or keys[i] > keys[farthest]):
-                    farthest = i
-            waits[farthest] = 0
+        if size == 0:  # a ring
+            if unresolved == 0:
+                earlier, first = _grouped(head, tail, edges, n)
+            item = _ring_member(shown, count, earlier, first, waits, keys, boxes)
+            waits[item] = 0
             unresolved += 1
-            size = _push(heap, size, keys, farthest)
+            size = _push(heap, size, keys, item)
         item, size = _pop(heap, size, keys)
         waits[item] = -1
         order[w] = item

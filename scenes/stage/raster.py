@@ -203,7 +203,7 @@ def _build(
     a, c = ribbons.a[floor:], ribbons.b[floor:]
     low = np.concatenate([boxes.origin, np.minimum(a, c), sprites.position])
     high = np.concatenate([boxes.origin + boxes.size, np.maximum(a, c), sprites.position])
-    order, unresolved = painters_order(low, high, rect, n_box, a, c, matrix[3, :3].copy())
+    order, unresolved = painters_order(low, high, rect, n_box, a, c, ends[floor:], matrix[3, :3].copy())
     floor_seen = np.flatnonzero(rib_rect[:floor, 0] <= rib_rect[:floor, 2])
     count = assemble(
         queue.room(5 * n_box + n_rib + n_spr), order, floor, floor_seen, boxes.origin, boxes.size, boxes.color, boxes.emission,
