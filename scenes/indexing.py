@@ -96,27 +96,34 @@ class Indexing(Passage):
         """The formula, term by term as the world shows it; the followed thread's numbers under it, each below its term."""
         hall, gone = self.hall, self.at(8, 4.2)
         block, thread = hall.block, hall.thread
-        enters = ((5, 1), (5, 1), (4, 1), (5, 1), (5, 1), (6, 1), (4, 3))
-        shown = [Track(0.0).to(1.0, self.at(bar, beat), 0.4, arrive) for bar, beat in enters]
+        name, product, add = self.at(4, 3), self.at(5), self.at(6)
+        enters = (add, add, self.at(4), product, product, add, name)
+        shown = [Track(0.0).to(1.0, beat, 0.4, arrive) for beat in enters]
+        shown[-1].to(0.3, product - 0.2, 0.4).to(1.0, add, 0.4, arrive)  # not its turn while the product is made
         out = Track(1.0).to(0.0, self.at(7, 3) if n is not None else gone, 0.4)
         self.text(Run([(term, CODE, track) for term, track in zip(TERMS, shown, strict=True)], LEFT, LINE_1, out))
 
-        below = Track(1.0).to(0.0, self.at(7, 3), 0.4)
-        own = CODE.coloured(THREAD)
+        # Whatever is written is true at every moment: no left side before the product is there, then it counts with the place.
+        below, own, tiers = Track(1.0).to(0.0, self.at(7, 3), 0.4), CODE.coloured(THREAD), self.tiers
 
-        def number(term: str, text: str | Callable[[float], str], bar: int, beat: float) -> None:
+        def number(term: str, text: str | Callable[[float], str], enter: Track) -> None:
             before = "".join(TERMS[: TERMS.index(term)])
             x = LEFT + ADVANCE * (len(before) + len(term) / 2)
-            enter = Track(0.0).to(1.0, self.at(bar, beat), 0.3, arrive)
             self.text(Text(text, own, x, LINE_2, "centre", lambda beat: enter(beat) * below(beat)))
 
-        number("blockIdx.x", str(block), 4, 1)
-        number("threadIdx.x", str(thread), 4, 3)
-        number(" * ", "*", 5, 1)
-        number("blockDim.x", str(hall.threads), 5, 1)
-        number(" + ", "+", 6, 1)
-        number(" = ", "=", 5, 1)
-        number("  i", lambda beat: str(self.tiers.so_far(beat, block, thread)), 5, 1)
+        def total(beat: float) -> str:
+            return str(block * hall.threads + tiers.places(beat, thread)) if tiers.passed(beat, block) else ""
+
+        def place(beat: float) -> str:
+            return str(thread if beat < product else tiers.places(beat, thread))
+
+        number("blockIdx.x", str(block), Track(0.0).to(1.0, self.at(4), 0.3, arrive))
+        for term, text in ((" * ", "*"), ("blockDim.x", str(hall.threads)), ("  i", total)):
+            number(term, text, Track(0.0).to(1.0, product, 0.3, arrive))
+        number(" = ", lambda beat: "=" if total(beat) else "", Track(0.0).to(1.0, product, 0.3, arrive))
+        named = Track(0.0).to(1.0, name, 0.3, arrive).to(0.0, product - 0.3, 0.3)
+        number("threadIdx.x", place, named.to(1.0, add, 0.3, arrive))
+        number(" + ", "+", Track(0.0).to(1.0, add, 0.3, arrive))
 
         # The number stays with its thread: it is pinned over the cube when the song says "your number".
         value = str(int(self.tiers.number[block, thread]))
@@ -156,7 +163,7 @@ class Indexing(Passage):
             (self.at(4), (mx + 4.0, my - 1.2, 0.7, 39.0, 34.0, 16.0)),
             (self.at(4, 3), (mx + 4.5, my - 1.2, 0.9, 41.0, 42.0, 15.5)),
             (self.at(5), (mx + 6.0, my - 0.8, 1.8, 41.4, 60.0, 13.0)),
-            (self.at(6), (mx + 7.5, my - 0.8, 2.4, 39.5, 69.0, 12.5)),
+            (self.at(6), (mx + 7.5, my - 0.8, 2.5, 41.5, 69.0, 12.5)),
             (self.at(7), (mx + 9.5, my - 1.4, 3.2, 37.0, 81.0, 12.0)),
             (self.at(8), (right - 2.0, my - 2.8, 2.9, 28.0, 98.0, 13.0)),
             (self.at(8, 4), (right - 2.0, my - 2.2, 2.9, 26.5, 100.0, 13.0)),

@@ -88,13 +88,13 @@ class Tiers:
         z = self.tier(beat)[block] + self.rise(beat)[block, thread] + self._hops(beat)[block, thread] + self.hover(beat)
         return self.hall.x(thread), self.hall.y(block), float(z)
 
-    def so_far(self, beat: float, block: int, thread: int) -> int:
-        """What a thread's sum has come to: the blocks that have been passed whole, then its own place."""
-        first, whole = int(self.number[block, 0]), int(self.number[block, thread])
-        if self.counted(beat) >= thread and self.layers(beat) >= block:
-            return whole
-        passed = first * min(int(self.layers(beat) + 0.05), block) // max(block, 1)
-        return passed + int(min(whole - first, self.counted(beat) + 0.05))
+    def passed(self, beat: float, block: int) -> bool:
+        """Whether all blocks before this one have been counted, so that its product stands."""
+        return self.layers(beat) >= block - 0.05
+
+    def places(self, beat: float, thread: int) -> int:
+        """How much of its own place a thread has counted: 0 to `thread`."""
+        return min(thread, int(self.counted(beat) + 0.05))
 
     def cell(self, beat: float, block: int, thread: int) -> Vector:
         """Middle of the top of a memory cell."""

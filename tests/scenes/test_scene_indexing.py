@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from scenes import film
 from scenes.indexing import Indexing
 from scenes.props.seats import REST, Hall
 from scenes.props.tiers import CELL, TRAY, UNIT, Tiers
-from scenes.stage.overlay import Placed
+from scenes.stage.overlay import Canvas, Placed
 from scenes.stage.palette import COMPUTE, MEMORY, THREAD
 from scenes.stage.passage import Context, Window
 from scenes.stage.world import Boxes, World
@@ -108,14 +109,49 @@ def recorded_seats(tiers: Tiers, beat: float) -> Boxes:
     return world.boxes[0]
 
 
-SUMS = [((5, 1), 0), ((5, 2), 32), ((5, 2.5), 64), ((5, 3), 96), ((6, 1), 96), ((6, 2), 104), ((6, 4), 120), ((8, 4), 120)]
+EQUATION = re.compile(r"(?:(\d+)=)?(\d+)(?:\*(\d+)(?:\+(\d+))?)?")
 
 
-@pytest.mark.parametrize(("when", "total"), SUMS)
-def test_blocks_passed_come_before_threads_counted(recorded: Indexing, when: tuple[int, float], total: int) -> None:
+def equation(scene: Indexing, beat: float) -> str:
+    """What stands under the formula, however faint: the whole numbers' line from left to right, without spaces."""
+    camera = scene.camera_at(beat)
+    pixels = np.zeros((HEIGHT, WIDTH), np.uint32)
+    canvas = Canvas(pixels, scene.clock.frame(beat), beat, lambda points: camera.project(points, WIDTH, HEIGHT), scene.log)
+    for text in scene.texts:  # the letters alone: the world takes long to paint
+        text.draw(canvas)
+    line = sorted((t for t in canvas.placed if abs(t.bottom - 310 / 1080 * HEIGHT) < 0.1), key=lambda t: t.left)
+    return "".join(t.text for t in line if not t.text.startswith("n ="))
+
+
+SUMS = [
+    ((4, 2), "3"), ((5, 1), "3*32"), ((5, 2), "3*32"), ((5, 2.5), "3*32"), ((5, 3), "96=3*32"), ((5, 4), "96=3*32"),
+    ((6, 1), "96=3*32+0"), ((6, 2), "104=3*32+8"), ((6, 4), "120=3*32+24"), ((7, 2), "120=3*32+24"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("when", "written"), SUMS)
+def test_blocks_passed_come_before_threads_counted(recorded: Indexing, when: tuple[int, float], written: str) -> None:
     """3 blocks of 32 are 96 and 24 more make 120: a block an eighth note, then eight threads a beat."""
     assert (recorded.hall.block, recorded.hall.thread) == (3, 24)
-    assert recorded.tiers.so_far(recorded.at(*when), 3, 24) == total
+    assert equation(recorded, recorded.at(*when)) == written
+
+
+@pytest.mark.parametrize("recorded", [kernel_output(8, 32, 250), kernel_output(4, 8, 29)], indirect=True)
+def test_the_equation_is_true_at_every_eighth_of_a_beat(recorded: Indexing) -> None:
+    block, threads, thread = recorded.hall.block, recorded.hall.threads, recorded.hall.thread
+    seen = set()
+    for beat in np.arange(recorded.at(4), recorded.at(8), 0.125):
+        written = equation(recorded, float(beat))
+        if beat < recorded.at(5):
+            # two names, each with its value and nothing between them, then one of them multiplied
+            assert written in ("", str(block), f"{block}{thread}", f"{block}*{threads}"), f"beat {beat:g}: {written}"
+            continue
+        found = EQUATION.fullmatch(written)
+        assert found or not written, f"beat {beat:g}: {written}"
+        if found and found[1]:
+            assert int(found[1]) == int(found[2]) * int(found[3]) + int(found[4] or 0), f"beat {beat:g}: {written}"
+            seen.add(int(found[1]))
+    assert min(seen) == block * threads and max(seen) == block * threads + thread
 
 
 def test_the_followed_threads_recorded_value_is_shown(tmp_path: Path) -> None:
@@ -127,7 +163,8 @@ def test_the_followed_threads_recorded_value_is_shown(tmp_path: Path) -> None:
     wrong = Traces(index=IndexTrace(8, 32, 250, tuple(values)))
     schema.save(Measurements(SCHEMA_VERSION, Device("Test GPU", "test-gpu"), Run("2031-05-06"), traces=wrong), path)
     scene = passage(path)
-    assert [t.text for t in texts(scene, scene.at(7, 2))].count("121") == 2
+    shown = [t.text for t in texts(scene, scene.at(7, 2))]
+    assert shown.count("121") == 1 and shown.count("120") == 1  # over the cube what it wrote, under the formula what it says
 
 
 @pytest.mark.parametrize(
