@@ -7,7 +7,20 @@ import pytest
 from PIL import ImageFont
 
 from scenes.stage import type as lettering
-from scenes.stage.type import CODE, FACT, HEADLINE, LABEL, LYRIC, NUMBER, SMALL, FontError, Style, blit_smooth, load_font, sprite
+from scenes.stage.type import (
+    CODE,
+    FACT,
+    HEADLINE,
+    LABEL,
+    LYRIC,
+    NUMBER,
+    SMALL,
+    FontError,
+    Style,
+    blit_smooth,
+    load_font,
+    sprite,
+)
 
 
 @pytest.mark.parametrize("style", [HEADLINE, LYRIC, NUMBER, FACT, CODE, LABEL, SMALL])
