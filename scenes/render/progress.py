@@ -106,8 +106,8 @@ class Bars(Silent):
             mine = [(s.frames, d) for s, d in zip(segments, done, strict=True) if s.row.name == name]
             ready = sum(frames for frames, finished in mine if finished)
             self._tasks[name] = self._progress.add_task(name, total=sum(frames for frames, _ in mine), completed=ready)
-        if len(names) > 1:
-            total = sum(segment.frames for segment, finished in zip(segments, done, strict=True) if not finished)
+        total = sum(segment.frames for segment, finished in zip(segments, done, strict=True) if not finished)
+        if len(names) > 1 and total:
             self._tasks[""] = self._progress.add_task("all", total=total)
 
     def frames(self, segment: Segment, count: int) -> None:
