@@ -11,17 +11,18 @@ from scenes.props.chip import BOARD, Chip
 from scenes.props.cube import Cube
 from scenes.props.flight import TRAVEL, Flight, Rack, Stretch, Tray
 from scenes.props.floorplan import Rect
+from scenes.props.sentence import Sentence
 from scenes.stage.camera import Camera
 from scenes.stage.claims import Figure, figure
 from scenes.stage.keys import Path, Track, arrive, leave, pulse
 from scenes.stage.overlay import Number, Run, Text
-from scenes.stage.palette import QUIET, THREAD
+from scenes.stage.palette import QUIET, TEXT, THREAD
 from scenes.stage.passage import Passage, Scenery
-from scenes.stage.type import CODE, FACT, LABEL, NUMBER, SMALL, measure_text
+from scenes.stage.type import CODE, FACT, LABEL, NUMBER, SMALL
 from scenes.stage.world import Fog, Ground, Light, Ribbons, World
 
 LEFT, RIGHT = 96, 1824
-LINE_1, LINE_2 = 292, 352  # baselines of the code and of what explains it
+LINE_1, LINE_2, LINE_3 = 262, 314, 360  # baselines of the code and of what explains it
 BIG, FINE = 318, 372  # baselines of the number on the right and of the line under it
 WIDE, DEEP = 18.2, 8.9  # what the camera's distances are made for, world units
 
@@ -71,6 +72,7 @@ class Launch(Passage):
         self._count_sms(chip, trace)
         if trace:
             self._say_cost()
+            self._say_fit()
             self._run_clock(trace)
         else:
             shown = Track(0.0).to(1.0, self.at(2, 2), 0.5)
@@ -81,10 +83,10 @@ class Launch(Passage):
 
     def _light(self, tray: Tray) -> Callable[[World, float], None]:
         """The pool of light goes from the tray to the chip as the blocks do."""
-        place = Track(tray.rect.y0).to(0.4, self.at(3), 4.0)
+        place, wide = Track(tray.rect.y1 + 1.0).to(0.4, self.at(3), 4.0), Track(7.5).to(13.0, self.at(3), 3.0)
 
         def arrange(world: World, beat: float) -> None:
-            world.light = Light(focus=(0.0, place(beat)), radius=13.0, ambient=0.36)
+            world.light = Light(focus=(0.0, place(beat)), radius=wide(beat), ambient=0.36)
             world.fog = Fog(start=26.0, end=70.0)
             world.ground = Ground(spacing=2.0, extent=70.0)
 
@@ -156,7 +158,10 @@ class Launch(Passage):
     # ---- what is written ---------------------------------------------------------------------------------------------
 
     def _type_launch(self, trace: LaunchTrace | None) -> None:
-        """`kernel<<<blocks, threads>>>();` a term a beat; on the launch its two words turn into the recorded numbers."""
+        """`kernel<<<blocks, threads, smem>>>();` a term a beat; on the launch two words turn into the recorded numbers.
+
+        The bytes of dynamic shared memory are no part of the record; that they were asked for is (kernels/traces/launch.cu).
+        """
         launch = self.at(*self.launch_at) - 0.02  # half a frame: the beat's own frame has the numbers
 
         def typed(word: str, beat: int, start: float = 0.0) -> Callable[[float], str]:
@@ -179,8 +184,9 @@ class Launch(Passage):
                     (term("blocks", trace.blocks if trace else None, 2, 0.2), CODE, 1.0),
                     (typed(", ", 3), quiet, 1.0),
                     (term("threads", trace.threads if trace else None, 3, 0.1), CODE, 1.0),
-                    (typed(">>>", 3, 0.6), quiet, 1.0),
-                    (typed("();", 4), quiet, 1.0),
+                    (typed(", smem" if trace else "", 3, 0.6), quiet, 1.0),
+                    (typed(">>>", 4), quiet, 1.0),
+                    (typed("();", 4, 0.2), quiet, 1.0),
                     (caret, CODE, 1.0),
                 ],
                 LEFT, LINE_1, Track(1.0).to(0.0, self.at(4, 4), 0.5),
@@ -207,9 +213,18 @@ class Launch(Passage):
             return
         cost = microseconds(latency)
         shown = Track(0.0).to(1.0, self.at(2, 1.4), 0.4).to(0.0, self.at(3), 0.25)
-        self.text(Number(cost, FACT, LEFT, LINE_2, opacity=shown))
-        words = f" for an empty launch, {cost.source}"
-        self.text(Text(words, SMALL, LEFT + measure_text(cost.text, FACT, 1.0)[0], LINE_2, opacity=shown))
+        words = f" to launch an empty kernel and wait, {cost.source}"
+        self.text(Sentence([(cost, FACT), (words, SMALL)], LEFT, LINE_2, opacity=shown))
+
+    def _say_fit(self) -> None:
+        """During the run: how many blocks an SM has room for with the shared memory that each asked for."""
+        room = self.data.get("traces.launch.blocks_per_sm")
+        if room is None:
+            return
+        fit = figure(room, 0, "blocks")
+        shown = Track(0.0).to(1.0, self.at(*self.run_from) + 0.5, 0.5).to(0.0, self.at(*self.run_to), 0.25)
+        small, words = SMALL.coloured(TEXT), f" fit on an SM, {fit.source}"
+        self.text(Sentence([("with this smem ", SMALL), (fit, small), (words, SMALL)], LEFT, LINE_2, opacity=shown))
 
     def _run_clock(self, trace: LaunchTrace) -> None:
         """The recording's clock runs up to the whole time, which stays; then the film's question."""
@@ -226,15 +241,10 @@ class Launch(Passage):
         self.text(Text(clock, NUMBER, RIGHT, BIG, "right", running, kind="clock"))
         self.text(Number(whole, NUMBER, RIGHT, BIG, "right", Track(0.0).set(1.0, end)))
 
-        beats = Text(f"1 beat = {stretch.ns(begin + 1.0) / 1e3:.1f} µs of the run", SMALL, LEFT, LINE_2, kind="clock")
+        beats = Text(f"1 beat = {stretch.ns(begin + 1.0) / 1e3:.1f} µs of the run", SMALL, LEFT, LINE_3, kind="clock")
         beats.opacity = Track(0.0).to(1.0, begin + 0.5, 0.5).to(0.0, end, 0.25)
         self.text(beats)
 
-        tail = f" {whole.source}"
-        edge = RIGHT - measure_text(tail, SMALL, 1.0)[0]
-        head = edge - measure_text(whole.text, FACT, 1.0)[0]
         shown = Track(0.0).to(1.0, begin + 0.5, 0.5).to(0.0, end, 0.25)
-        self.text(Text("of ", SMALL, head, FINE, "right", shown))
-        self.text(Number(whole, FACT, edge, FINE, "right", shown))
-        self.text(Text(tail, SMALL, RIGHT, FINE, "right", shown))
+        self.text(Sentence([("of ", SMALL), (whole, FACT), (f" {whole.source}", SMALL)], RIGHT, FINE, "right", shown))
         self.text(Text("is that fast?", FACT, RIGHT, FINE + 6, "right", Track(0.0).to(1.0, end + 0.25, 0.25)))

@@ -25,6 +25,7 @@ STACK_HEIGHT, CHIP_HEIGHT = 0.62, 0.20
 SM_SIZE = (PITCH_X - GAP_X, PITCH_Y - GAP_Y)
 SUBSTRATE = mix(PLATE, STEEL, 0.45)
 SILICON = mix(PLATE, (0.10, 0.11, 0.15), 0.7)
+WORKING = mix(PLATE, COMPUTE, 0.48)  # a tile at work; the full colour is kept for the blocks on it, so that single SMs read
 PART = mix(STEEL, PLATE, 0.25)
 
 
@@ -104,8 +105,8 @@ class Chip:
         n = len(work)
         origin = np.column_stack([self.plan.sms, np.full(n, self.floor)])
         size = np.column_stack([np.full(n, SM_SIZE[0]), np.full(n, SM_SIZE[1]), self.heights(work)])
-        colour = np.array(STEEL) * (1.0 - work[:, None]) + np.array(COMPUTE) * work[:, None]
-        world.add(Boxes.of(origin, size, colour, emission=0.34 * work, edge=0.55 + 0.25 * work))
+        colour = np.array(STEEL) * (1.0 - work[:, None]) + np.array(WORKING) * work[:, None]
+        world.add(Boxes.of(origin, size, colour, emission=0.15 * work, edge=0.55 + 0.45 * work))
 
     def _build(self, pile: Pile) -> None:
         """Board, package, interposer, die, L2, memory."""
@@ -119,7 +120,7 @@ class Chip:
             z = pile.slab(plan.interposer, z, INTERPOSER, SILICON, edge=0.5)
         if plan.stacked:
             for stack in plan.memory:
-                pile.slab(stack, z, STACK_HEIGHT, mix(PLATE, MEMORY, 0.24), edge=0.9, bevel=0.06, emission=0.03)
+                pile.slab(stack, z, STACK_HEIGHT, mix(PLATE, MEMORY, 0.17), edge=0.9, bevel=0.06, emission=0.02)
         z = pile.slab(plan.die, z, DIE, mix(SILICON, STEEL, 0.25), edge=0.7)
         if plan.l2:
             pile.slab(plan.l2, z, 0.05, mix(PLATE, MEMORY, 0.20), edge=0.6, emission=0.02)

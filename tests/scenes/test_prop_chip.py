@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from measure.records import Device, Memory, Quantity
-from scenes.props.chip import SM_IDLE, SM_RISE, Chip
+from scenes.props.chip import SM_IDLE, SM_RISE, WORKING, Chip
 from scenes.props.floorplan import Rect, floorplan, rows_of, share_out
-from scenes.stage.palette import COMPUTE, MEMORY, STEEL
+from scenes.stage.palette import MEMORY, STEEL
 from scenes.stage.world import Boxes, World
 
 
@@ -140,6 +140,6 @@ def test_a_tile_rises_and_warms_with_its_work() -> None:
     tiles = slice(len(boxes.origin) - 132, None)
     assert np.allclose(boxes.origin[tiles, :2], chip.plan.sms, atol=1e-5)
     assert np.allclose(boxes.size[tiles, 2], SM_IDLE + SM_RISE * work, atol=1e-6)
-    assert np.allclose(boxes.color[tiles][5], COMPUTE, atol=1e-6)
+    assert np.allclose(boxes.color[tiles][5], WORKING, atol=1e-6)
     assert np.allclose(boxes.color[tiles][1], STEEL, atol=1e-6)
     assert boxes.emission[tiles][1] == 0.0 < boxes.emission[tiles][131] < boxes.emission[tiles][0] < boxes.emission[tiles][5]

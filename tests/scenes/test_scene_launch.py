@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -219,13 +220,13 @@ def test_the_committed_recording_fills_its_bars(h200: Launch) -> None:
 
 def test_the_code_is_typed_on_the_beat_and_takes_the_recorded_numbers(recorded: Launch) -> None:
     def code(beat: float) -> str:
-        return "".join(p.text for p in texts(recorded, beat) if p.kind == "text" and abs(p.bottom - 292 / 1080 * HEIGHT) < 0.6)
+        return "".join(p.text for p in texts(recorded, beat) if p.kind == "text" and abs(p.bottom - 262 / 1080 * HEIGHT) < 0.6)
 
     assert code(0.0) == "kernel_"
     assert code(1.1).startswith("kernel<<<b")
     assert code(1.7) == "kernel<<<blocks_"
-    assert code(3.7) == "kernel<<<blocks, threads>>>();_"
-    assert code(4.0) == code(12.0) == "kernel<<<15, 256>>>();"
+    assert code(3.7) == "kernel<<<blocks, threads, smem>>>();_"
+    assert code(4.0) == code(12.0) == "kernel<<<15, 256, smem>>>();"
 
 
 def test_figures_are_the_files(recorded: Launch) -> None:
@@ -236,7 +237,20 @@ def test_figures_are_the_files(recorded: Launch) -> None:
         "device.sm_count": ("6 SMs", 6, "measured"),
         "traces.launch.launch_latency": ("4.3 µs", 4.26e-6, "measured"),
         "traces.launch.duration": ("0.3 µs", 300, "measured"),
+        "traces.launch.blocks_per_sm": ("2 blocks", 2, "measured"),
     }
+
+
+def test_what_the_shared_memory_does_is_said_during_the_run_where_it_is_known(
+    recorded: Launch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "unknown.json"
+    record = replace(trace(), blocks_per_sm=None)
+    schema.save(Measurements(SCHEMA_VERSION, DEVICE, Run("2026-01-02"), traces=Traces(launch=record)), path)
+    for made, known in ((recorded, True), (passage([path], monkeypatch), False)):
+        words = {placed.text for placed in texts(made, 10.0)}
+        assert ({"with this smem ", "2 blocks", " fit on an SM, measured"} <= words) == known
+        assert any("on an SM" in text for text in words) == known
 
 
 def test_the_clock_runs_with_the_recording(recorded: Launch) -> None:
