@@ -36,8 +36,8 @@ UNIT = r"(?:[TG]?FLOP/s|FLOP/B|[TGM]B/s|[TGM]?B\b|cycles|[µnm]s\b|s\b|%|×(?! \
 MEASURED = re.compile(rf"(?<![\w.])\d[\d ,.]*\s?{UNIT}")
 # Numerals of code and structure, and references, that scenes may write into their texts.
 STRUCTURE = (
-    r"Ch\. \d+", r"\b(?:thread|lane|warp|block) \d+", r"threadIdx\.x < 16", r"offset = lane \* 4", r"zero = clock64\(\)",
-    r"1 beat = ", r"float64", r"[\d.]*f",
+    r"Ch\. \d+", r"\b(?:thread|lane|warp|block) \d+", r"threadIdx\.x < 16", r"offset = lane \* 4", r"times 4 bytes",
+    r"zero = clock64\(\)", r"1 beat = ", r"float64", r"[\d.]*f",
 )  # fmt: skip
 
 
