@@ -134,7 +134,7 @@ def test_nothing_is_written_where_the_caller_stands(
 ) -> None:
     here = tmp_path / "here"
     here.mkdir()
-    (here / "manim.cfg").write_text("[CLI]\nbackground_color = WHITE\nframe_width = 2\n")
+    (here / "manim.cfg").write_text("[CLI]\nframe_rate = fast\n")  # Manim would stumble over it
     monkeypatch.chdir(here)
     row = short_film.ROWS[0]
     request = short_film.request(tmp_path, rows=(row,))
