@@ -17,9 +17,9 @@ from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
 from scenes.stage.keys import Path, Track, arrive, overshoot, ramp, smooth
 from scenes.stage.overlay import Number, Run, Text
-from scenes.stage.palette import COMPUTE, QUIET
+from scenes.stage.palette import COMPUTE, GROUND, QUIET, TEXT, mix
 from scenes.stage.passage import Passage, Scenery
-from scenes.stage.type import CODE, FACT, LABEL, NUMBER, SMALL, Style
+from scenes.stage.type import CODE, FACT, LABEL, NUMBER, SMALL, measure_text
 from scenes.stage.world import Fog, Ground, Light, World
 
 STRIDE = 1.6  # a step of the march, in lanes
@@ -28,16 +28,9 @@ CONDITION = "threadIdx.x < 16"  # code, where no record names its own
 AISLE = 5.0  # between the halves
 Span: TypeAlias = Callable[[float], tuple[float, float]]
 # What the recorded kernel does before and after its `if` (kernels/traces/divergence.cu), a step a beat.
-PROLOGUE = (
-    "lane = threadIdx.x",
-    "offset = lane * 4",
-    "address = x + offset",
-    "value = load address",
-    "__syncwarp()",
-    "zero = clock64()",
-    "test the condition",
-)
-EPILOGUE = ("before[lane] = zero", "start[lane] = entered", "end[lane] = left")
+PROLOGUE = ("read lane", "times 4 bytes", "plus address of x", "load x[lane]", "sync warp", "read clock", "test condition")
+EPILOGUE = ("store first clock", "store start clock", "store end clock")
+LEFT, LINE_1, LINE_2 = 96, 236, 290  # places of the code, design pixels
 
 
 class Divergence(Passage):
@@ -65,8 +58,8 @@ class Divergence(Passage):
         self.camera_at = self.fly()
         self.dim.set(0.8, 0).to(0.0, 0.5, 0.5, arrive).to(0.85, self.clock.beats, 0.5)
 
-        # Bar 3: the condition is typed on the beat; on its last word the gate's wedge drives the halves apart.
-        self.type_the_if()
+        # Bar 3: the code is typed on the beat; on the last word of its condition the gate's wedge drives the halves apart.
+        self.type_the_code()
         self.name_the_halves()
         rise = Track().to(1, self.gate, 0.6, overshoot).to(0, self.join - 0.3, 0.5)
         wedge = Track().to(1, self.split, 0.3, overshoot).to(0, self.join - 0.4, 0.4)
@@ -79,7 +72,7 @@ class Divergence(Passage):
         else:
             # Bars 4 to 6: each lane lays a bar of time during exactly its recorded interval; the others wait at a shut gate.
             self.lay_time(self.schedule)
-            # Bar 7: the same work on one path, laid over it; bar 8: what two paths cost.
+            # Bar 7: a run of the same work undivided, laid over it; bar 8: what dividing costs.
             self.compare(self.trace.uniform_cycles.value if self.trace else 0.0, self.schedule)
 
         # Bar 8: all 32 step off together; the last beat flies in on the thread.
@@ -125,13 +118,32 @@ class Divergence(Passage):
         card = self.prop(Press(self.warp, beat, span, tall, hang, along))
         self.text(Text(words, FACT, 0, 15, "centre", card.shown, card.face))
 
-    def type_the_if(self) -> None:
+    def type_the_code(self) -> None:
+        """Two lines, a word on a half beat; from bar 4 on each is amber while its half runs and dim while that waits."""
         words, gone = self.condition.split(), Track(1.0).to(0, self.join - 0.25, 0.5)
-        parts: list[tuple[str, Style, Callable[[float], float]]] = [("if (", CODE, typed(self.gate))]
-        for k, word in enumerate(words):
-            last = k == len(words) - 1
-            parts.append((word + (")" if last else " "), CODE, typed(self.split - (len(words) - 1 - k) / 2)))
-        self.text(Run(parts, 96, 272, gone))
+        ends = [self.split - (len(words) - 1 - k) / 2 for k in range(len(words))]
+        first = [("if (", self.gate), *((word + " ", beat) for word, beat in zip(words[:-1], ends[:-1], strict=True))]
+        first += [(words[-1] + ")", ends[-1]), ("  A();", self.split + 0.5)]
+        other = [("else", self.split + 0.5), ("  B();", self.split + 1.0)]
+        states = (("typed", CODE), ("run", CODE.coloured(COMPUTE)), ("wait", CODE.coloured(mix(GROUND, QUIET, 0.6))))
+        for side, (line, y) in enumerate(((first, LINE_1), (other, LINE_2))):
+            for state, style in states:
+
+                def seen(beat: float, side: int = side, state: str = state) -> float:
+                    return gone(beat) * float(self.state(side, beat) == state)
+
+                self.text(Run([(word, style, typed(beat)) for word, beat in line], LEFT, y, seen))
+        if self.schedule:
+            beside = LEFT + measure_text("else  B();  ", CODE, 1.0)[0]
+            shown = Track().to(1, self.at(4) + 0.5, 0.5)
+            note = "// recorded order; CUDA promises none"
+            self.text(Text(note, SMALL, beside, LINE_2, opacity=lambda beat: shown(beat) * gone(beat)))
+
+    def state(self, side: int, beat: float) -> str:
+        """What the record says of a half: run or wait; before it begins, and without one, only what was typed."""
+        if self.schedule is None or beat < self.at(4):
+            return "typed"
+        return "run" if self.schedule.runs(side, beat) else "wait"
 
     def name_the_halves(self) -> None:
         """Above each half its lanes, and from bar 4 on what the record says they do."""
@@ -140,8 +152,9 @@ class Divergence(Passage):
             name = f"lanes {lanes[0]}–{lanes[-1]}"
             for runs in (True, False):
 
-                def words(beat: float, name: str = name, verb: str = "run" if runs else "wait") -> str:
-                    return f"{name} {verb}" if self.schedule and beat >= self.at(4) else name
+                def words(beat: float, name: str = name, side: int = side) -> str:
+                    state = self.state(side, beat)
+                    return name if state == "typed" else f"{name} {state}"
 
                 def seen(beat: float, side: int = side, runs: bool = runs) -> float:
                     return shown(beat) * float((self.schedule is not None and self.schedule.runs(side, beat)) == runs)
@@ -169,17 +182,20 @@ class Divergence(Passage):
         shown = Track().to(1, lands, 0.25).to(0, leaves - 0.6, 0.2)
         pale = Track().to(1, lands, 0.5).to(0, leaves - 0.25, 0.5)
         self.prop(Twin(self.lane_time, schedule, uniform, Track().to(1, lands, 1.0, arrive), pale))
-        for key, cycles, words in (("uniform_cycles", uniform, "one path"), ("cycles", schedule.total, "two paths")):
+        undivided = ("uniform_cycles", uniform, "undivided warp:", "a separate run, ")
+        divided = ("cycles", schedule.total, "divided warp:", "")
+        for key, cycles, words, run in (undivided, divided):
             reading = self.data.get(f"traces.divergence.{key}")
             if reading is not None:
                 place, shot = partial(self.lane_time.beside, cycles), figure(reading, 0)
+                self.text(Text(words, SMALL.coloured(TEXT), 0, -46, "left", shown, place))
                 self.text(Number(shot, FACT, 0, 0, "left", shown, place))
-                self.text(Text(f"{words} · {shot.source}", SMALL, 0, 42, "left", shown, place))
+                self.text(Text(run + shot.source, SMALL, 0, 38, "left", shown, place))
         slowdown = self.data.get("traces.divergence.slowdown")
         if slowdown is not None:
             shot, big = figure(slowdown, 1, "×"), Track().to(1, leaves, 0.2).to(0, self.clock.beats, 0.2)
             self.text(Number(shot, NUMBER.sized(110), 1824, 332, "right", big))
-            self.text(Text(f"the time, on two paths · {shot.source}", LABEL, 1824, 386, "right", big))
+            self.text(Text(f"the time of the undivided warp · {shot.source}", LABEL, 1824, 386, "right", big))
 
     # ---- the picture ------------------------------------------------------------------------------------------------------
 

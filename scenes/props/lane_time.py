@@ -170,7 +170,7 @@ class LaneTime:
 
 @dataclass(slots=True)
 class Twin:
-    """The same work on one path, in glass: all 32 lanes from clock 0 to `cycles`, as a pane over those with a bar there."""
+    """A run of the same work undivided, in glass: all 32 lanes from clock 0 to `cycles`, a pane over those with a bar there."""
 
     time: LaneTime
     schedule: Schedule

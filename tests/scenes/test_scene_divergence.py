@@ -216,10 +216,39 @@ def test_the_condition_is_typed_by_the_beat_that_splits(recorded: Divergence) ->
     assert {"if (", "threadIdx.x ", "< ", "16)"} <= {placed.text for placed in texts(recorded, 10.0)}
 
 
+def amber(scene: Divergence, word: str, beat: float) -> bool:
+    """Whether a word of the code is lettered in the colour of compute, by the pixels of its box."""
+    pixels = np.zeros((HEIGHT, WIDTH), np.uint32)
+    scene.paint(scene.clock.frame(beat), pixels)
+    box = next(placed for placed in scene.placed if placed.text == word)
+    there = pixels[round(box.top) : round(box.bottom), round(box.left) : round(box.right)]
+    red, blue = there & 255, there >> 16 & 255
+    return bool((red.astype(int) - blue).max() > 100)
+
+
+@pytest.mark.parametrize(("recorded", "first"), [(HIGH_FIRST, 1), (LOW_FIRST, 0)], indirect=["recorded"])
+def test_a_line_of_the_code_is_amber_while_its_half_runs(recorded: Divergence, first: int) -> None:
+    """Clocks 0 to 1900 are the one half's, 2000 to 4000 the other's; before them and after them no line is lit."""
+    schedule, lines = recorded.schedule, ("  A();", "else")  # lanes below 16 take the `if`, the others the `else`
+    assert schedule is not None
+    when = {11.5: (), schedule.beat(1000): (first,), schedule.beat(1960): (), schedule.beat(3000): (1 - first,), 26.0: ()}
+    for beat, lit in when.items():
+        assert tuple(side for side in (0, 1) if amber(recorded, lines[side], beat)) == lit, f"beat {beat}"
+
+
+def test_the_order_is_said_to_be_the_records_and_the_undivided_warp_another_run(recorded: Divergence) -> None:
+    assert "// recorded order; CUDA promises none" in {placed.text for placed in texts(recorded, 14.0)}
+    words = {placed.text for placed in texts(recorded, 25.0)}
+    assert {"undivided warp:", "1 600 cycles", "a separate run, measured", "divided warp:", "4 000 cycles"} <= words
+
+
 def test_without_a_record_nothing_is_invented(absent: Divergence) -> None:
     seen = [placed for beat in range(32) for placed in texts(absent, beat)]
     assert "per-lane clocks not measured on NVIDIA GeForce RTX 3090" in {placed.text for placed in seen}
-    assert not [p.text for p in seen if p.kind == "axis" or p.text.endswith((" run", " wait", "cycles", "×"))]
+    assert not amber(absent, "  A();", 14.0) and not amber(absent, "else", 20.0)
+    assert not [
+        p.text for p in seen if "recorded" in p.text or p.kind == "axis" or p.text.endswith((" run", " wait", "cycles", "×"))
+    ]
     assert not [claim for claim in absent.log.claims if claim.key.startswith("traces.")]
     for beat in range(13, 27):
         assert not coloured(boxes(absent, beat), COMPUTE).any()  # no lane is shown at work
