@@ -48,6 +48,8 @@ def test_roll_turns_the_picture_clockwise() -> None:
     up = level.project([(0, 0, 1)], WIDTH, HEIGHT)[0]
     turned = rolled.project([(0, 0, 1)], WIDTH, HEIGHT)[0]
     assert turned[0] - 960 == pytest.approx(540 - up[1]) and turned[1] == pytest.approx(540)
+    right = rolled.project([(1, 0, 0)], WIDTH, HEIGHT)[0]
+    assert right[0] == pytest.approx(960) and right[1] > 540  # what lay to the right lies below
 
 
 def test_straight_down_keeps_x_to_the_right() -> None:
