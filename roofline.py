@@ -60,7 +60,7 @@ class Verbs(click.Group):
 def _exit_code(error: Exception) -> int | None:
     """2 for bad input, 1 for a failed run, None for a bug.  Looks only at modules that a verb has already imported."""
     failed = {
-        "measure.errors": ("BuildError", "VerificationError"), "kernels.catalogue": ("KernelError",),
+        "measure.errors": ("VerificationError",), "kernels.catalogue": ("KernelError",),
         "scenes.render.errors": ("RenderError",), "cupy_backends.cuda.api.runtime": ("CUDARuntimeError",),
     }  # fmt: skip
     refused = {

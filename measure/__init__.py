@@ -1,7 +1,6 @@
 """Measuring a GPU, and reading measurement files.  Importing this package needs no GPU and no CuPy."""
 
 from measure.errors import (
-    BuildError,
     DatasetKeyError,
     MeasureError,
     NoGPUError,
@@ -11,7 +10,6 @@ from measure.errors import (
 )
 
 __all__ = [
-    "BuildError",
     "DatasetKeyError",
     "MeasureError",
     "NoGPUError",

@@ -26,10 +26,6 @@ class NoGPUError(MeasureError):
     """There is no GPU that can be measured here, or its driver is missing."""
 
 
-class BuildError(MeasureError):
-    """A kernel that the compiler refused."""
-
-
 class VerificationError(MeasureError):
     """A kernel whose result is wrong, where no figure makes sense without it."""
 
