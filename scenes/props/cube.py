@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,16 +54,3 @@ class Cube:
         size = np.array(self.extent(beat))
         origin = np.array(self.base(beat)) - (size[0] / 2, size[1] / 2, 0.0)
         world.add(Boxes.of(origin, size, THREAD, emission=value_at(self.emission, beat), edge=0.9, alpha=shown))
-
-
-def hop(start: Sequence[float], end: Sequence[float], at: float, over: float, height: float) -> Callable[[float], Vector]:
-    """A jump from one point to another that lands at beat `at` after `over` beats: a parabola `height` above the higher end."""
-
-    def where(beat: float) -> Vector:
-        u = min(max((beat - at + over) / over, 0.0), 1.0)
-        # x and y run at constant speed, so that the curve in space is the parabola of a thrown thing
-        x, y, z = (a + (b - a) * u for a, b in zip(start, end, strict=True))
-        lift = height + abs(end[2] - start[2]) / 2
-        return x, y, z + 4.0 * lift * u * (1.0 - u)
-
-    return where
