@@ -6,12 +6,13 @@ Nothing here needs a GPU or a compiler.  The catalogue of a subject lies beside 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 WARP = 32
+P = TypeVar("P")
 ROOT = Path(__file__).resolve().parent
 
 Dim3 = tuple[int, int, int]
@@ -141,6 +142,85 @@ class KernelLadder:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """One launch of a routine: the entry point of its source and how it is started."""
+
+    entry: str
+    launch: Launch
+
+
+@dataclass(frozen=True, slots=True)
+class Routine(Generic[P]):
+    """A rung that is no plain matrix product, or takes several launches; P is the type of its problem.
+
+    `steps(problem)` are its launches in order, `traffic(problem)` the bytes that one run moves by level (`load_path`, `l2`,
+    `dram`, `algorithmic`; only those that are known), `tolerance(problem)` the largest error that still counts as right.
+    `math_roof` names the unit that does its arithmetic.  Every step is compiled from `source` with its launch's constants.
+    """
+
+    name: str
+    title: str
+    change: str
+    source: Path
+    steps: Callable[[P], tuple[Step, ...]]
+    traffic: Callable[[P], Mapping[str, float]]
+    tolerance: Callable[[P], float]
+    math_roof: str = "fp32"
+    min_arch: int = 75
+
+    @property
+    def text(self) -> str:
+        """The CUDA C++ source."""
+        return self.source.read_text(encoding="utf-8")
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the code, comments aside."""
+        return hashlib.sha256(code_of(self.text).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class RoutineLadder(Generic[P]):
+    """Routines that solve one problem, each one idea better than the one before."""
+
+    name: str
+    title: str
+    dtype: str
+    problem: P
+    math_roof: str
+    rungs: tuple[Routine[P], ...]
+
+    def __getitem__(self, name: str) -> Routine[P]:
+        for rung in self.rungs:
+            if rung.name == name:
+                return rung
+        raise KernelError(f"ladder {self.name} has no rung {name!r}; it has {', '.join(rung.name for rung in self.rungs)}")
+
+
+MutantKind = Literal["off_by_one", "skipped_tile", "zeros", "nan", "stale"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A rung broken on purpose, which verification must refuse: the text `old`, found once in its source, becomes `new`.
+
+    `off_by_one` an index or bound one too far or short, `skipped_tile` a part of the sum left out, `zeros` and `nan` written
+    instead of the result, `stale` nothing written at all, so that what was there before would pass for the result.
+    """
+
+    kind: MutantKind
+    rung: str
+    old: str
+    new: str
+
+    def apply(self, text: str) -> str:
+        """The broken source.  Raises KernelError unless `old` occurs exactly once."""
+        if text.count(self.old) != 1:
+            raise KernelError(f"mutant {self.kind} of {self.rung}: {self.old!r} occurs {text.count(self.old)} times, not once")
+        return text.replace(self.old, self.new)
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """A source with several entry points and the constants it is compiled with: the probes and the tracing kernels."""
 
@@ -162,9 +242,9 @@ def code_of(text: str) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def sources_sha256() -> str:
-    """Digest over the code of every CUDA source of the project: measurements of other code are not these kernels'."""
+def sources_sha256(paths: Iterable[Path] | None = None) -> str:
+    """Digest over the code of CUDA sources, all if none are given: figures of other code are not these kernels'."""
     digest = hashlib.sha256()
-    for path in sorted(ROOT.rglob("*.cu")):
+    for path in sorted(ROOT.rglob("*.cu") if paths is None else set(paths)):
         digest.update(f"{path.relative_to(ROOT).as_posix()}\0{code_of(path.read_text(encoding='utf-8'))}\0".encode())
     return digest.hexdigest()

@@ -26,6 +26,10 @@ class NoGPUError(MeasureError):
     """There is no GPU that can be measured here, or its driver is missing."""
 
 
+class Unsupported(MeasureError):
+    """A subject that this GPU, its driver or its software cannot run; the message says why."""
+
+
 class VerificationError(MeasureError):
     """A kernel whose result is wrong, where no figure makes sense without it."""
 

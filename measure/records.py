@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 Source = Literal["measured", "datasheet", "published", "derived", "estimated"]
 Level = Literal["load_path", "l2", "dram", "algorithmic"]
@@ -64,6 +64,17 @@ class Device:
 
 
 @dataclass(frozen=True, slots=True)
+class SubjectRun:
+    """How one subject was measured: when, for how long, from which code, and what held the clock down meanwhile."""
+
+    date: str
+    seconds: float
+    sources_sha256: str = ""
+    quick: bool = False
+    throttle_reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """How and when a file was measured; every version that can change a figure."""
 
@@ -82,6 +93,16 @@ class Run:
     clock: Quantity | None = None
     throttled: bool = False
     notes: tuple[str, ...] = ()
+    subjects: Mapping[str, SubjectRun] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """How long one load waits: `cycles` of the SM's clock, `time` in ns, and the `clock` in MHz that relates the two."""
+
+    cycles: Quantity
+    time: Quantity | None = None
+    clock: Quantity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +159,7 @@ class Verification:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """What the compiler and the launch used."""
+    """What the compiler and one launch used; `shared_bytes` static and dynamic together."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
@@ -147,11 +168,15 @@ class Build:
     shared_bytes: int | None = None
     options: tuple[str, ...] = ()
     source_sha256: str | None = None
+    entry: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """One kernel of a ladder.  `rate` in TFLOP/s (or TB/s for a memory ladder); `samples` are raw seconds a launch."""
+    """One rung of a ladder.  `rate` in TFLOP/s; `samples` are raw seconds a run; `builds` one a launch of the run.
+
+    `absent` says why it was not run.  `math_roof` is the roof of the units it computes on, the ladder's where empty.  `figures` are what else was found, by name:
+    `bandwidth`, `speedup`, `ideal_speedup`, `quantisation_error`, `peak_memory`, `idle_issue_slots` and the like."""
 
     name: str
     title: str
@@ -161,13 +186,17 @@ class Rung:
     time_cold: Quantity | None = None
     traffic: Mapping[Level, Traffic] = field(default_factory=dict)
     verification: Verification | None = None
-    build: Build | None = None
+    builds: tuple[Build, ...] = ()
+    math_roof: str = ""
+    figures: Mapping[str, Quantity] = field(default_factory=dict)
     clock: Quantity | None = None
     throttled: bool = False
+    throttle_reasons: tuple[str, ...] = ()
     samples: tuple[float, ...] = ()
     samples_cold: tuple[float, ...] = ()
     counters: Mapping[str, Quantity] = field(default_factory=dict)
     reference: str = ""
+    absent: str = ""
 
     @property
     def verified(self) -> bool:
@@ -196,6 +225,28 @@ class Ladder:
     level: Level | None
     rungs: tuple[Rung, ...]
     lines: tuple[ReferenceLine, ...] = ()
+    reference: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One curve of a sweep: a figure for each value of the parameter, which is the key as text (`1`, `2`, ... `32`)."""
+
+    name: str
+    title: str
+    values: Mapping[str, Quantity]
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """One kernel over a range of a `parameter` in `unit` (empty for a count)."""
+
+    title: str
+    parameter: str
+    unit: str
+    kernel: str
+    series: tuple[Series, ...]
+    verification: Verification | None = None
     reference: str = ""
 
 
@@ -249,6 +300,18 @@ class Traces:
 
 
 @dataclass(frozen=True, slots=True)
+class AllReduceRun:
+    """One algorithm at one size: `bytes` of a rank's buffer, seconds a call, and the two bandwidths in GB/s."""
+
+    algorithm: str
+    bytes: Quantity
+    time: Quantity
+    algorithm_bandwidth: Quantity
+    bus_bandwidth: Quantity
+    verification: Verification | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class AllReduce:
     """An all-reduce inside one server: `gpus` GPUs, each with links of `link_total` (both ways together), half of it each way.
 
@@ -261,20 +324,27 @@ class AllReduce:
     link_one_way: Quantity | None = None
     bus_bandwidth: Mapping[str, Quantity] = field(default_factory=dict)
     algorithm_bandwidth: Mapping[str, Quantity] = field(default_factory=dict)
+    runs: tuple[AllReduceRun, ...] = ()
+    p2p: Mapping[str, Quantity] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
     reference: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
-    """One measurement file.  `latencies` are the cycles that one load waits, by level: shared, l1, l2, l2_far, dram."""
+    """One measurement file.  `latencies` by level: shared, l1, l2, l2_far, dram; `sweeps` and `ladders` by their subject.
+
+    `virtual_all_reduce` is the same algorithms among ranks that share one GPU's memory: right or wrong, never a link."""
 
     schema: int
     device: Device
     run: Run | None
     roofs: Mapping[str, Roof] = field(default_factory=dict)
-    latencies: Mapping[str, Quantity] = field(default_factory=dict)
+    latencies: Mapping[str, Latency] = field(default_factory=dict)
     ladders: Mapping[str, Ladder] = field(default_factory=dict)
+    sweeps: Mapping[str, Sweep] = field(default_factory=dict)
     traces: Traces = field(default_factory=Traces)
     all_reduce: AllReduce | None = None
+    virtual_all_reduce: AllReduce | None = None
     absent: Mapping[str, str] = field(default_factory=dict)
     provenance: str = ""

@@ -28,8 +28,31 @@ from measure.records import SCHEMA_VERSION, Measurements, Quantity
 _KEY = re.compile(r"\['([^']*)'\]")
 _NUMBERS = re.compile(r"\[\s+(-?\d[^\[\]{}\"]*?)\s+\]")
 
-# One function a version: what turns a document of that version into one of the next.  Empty until there is a version 2.
-UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+
+def _from_1(document: dict[str, Any]) -> dict[str, Any]:
+    """Version 2: a latency has cycles and time, a rung a list of builds.  What is no object is left to be refused."""
+
+    def rung(old: Any) -> Any:
+        if not isinstance(old, dict):
+            return old
+        build = old.get("build")
+        return {**{key: value for key, value in old.items() if key != "build"}, **({"builds": [build]} if build else {})}
+
+    def ladder(old: Any) -> Any:
+        if not isinstance(old, dict) or not isinstance(old.get("rungs"), list):
+            return old
+        return {**old, "rungs": [rung(one) for one in old["rungs"]]}
+
+    new = {**document, "schema": 2}
+    if isinstance(document.get("latencies"), dict):
+        new["latencies"] = {name: {"cycles": value} for name, value in document["latencies"].items()}
+    if isinstance(document.get("ladders"), dict):
+        new["ladders"] = {name: ladder(value) for name, value in document["ladders"].items()}
+    return new
+
+
+UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _from_1}
+"""One function a version: what turns a document of that version into one of the next."""
 
 
 class _FieldError(Exception):

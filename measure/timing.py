@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import random
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,11 +43,12 @@ QUICK = Plan(warm=0.05, sample=0.002, samples=5, total=0.02, limit=2.0, precisio
 
 @dataclass(slots=True)
 class Timing:
-    """Seconds a launch, hot and cold, and the SM clock in MHz of every round."""
+    """Seconds a launch, hot and cold, the SM clock in MHz of every round, and what held it down."""
 
     hot: list[float] = field(default_factory=list)
     cold: list[float] = field(default_factory=list)
     clocks: list[float] = field(default_factory=list)
+    reasons: set[str] = field(default_factory=set)
 
     @property
     def clock(self) -> Quantity | None:
@@ -159,9 +160,14 @@ class Stopwatch:
 
 
 def time_all(
-    watch: Stopwatch, runs: Mapping[str, Run], plan: Plan, done: Callable[[str], None], seed: int = 1
+    watch: Stopwatch,
+    runs: Mapping[str, Run],
+    plan: Plan,
+    done: Callable[[str], None],
+    seed: int = 1,
+    reasons: Callable[[], Iterable[str]] = lambda: (),
 ) -> dict[str, Timing]:
-    """Time several kernels in shuffled rounds; `done(name)` is called after each turn."""
+    """Time several kernels in shuffled rounds; `done(name)` is called after each turn, `reasons()` right after its samples."""
     order, shuffler = list(runs), random.Random(seed)
     timings = {name: Timing() for name in runs}
     share = Plan(
@@ -180,6 +186,7 @@ def time_all(
             timing = timings[name]
             with watch.clock_into(timing.clocks):
                 timing.hot.extend(watch.hot(runs[name], share))
+                timing.reasons.update(reasons())
             timing.cold.extend(watch.cold(runs[name], share.cold))
             done(name)
     return timings

@@ -81,7 +81,7 @@ def changed(path: str, value: object) -> dict[str, Any]:
 
 def test_the_small_file_is_valid() -> None:
     found = schema.from_document(document())
-    assert found.ladders["gemm_fp32"].rungs[1].build is not None
+    assert found.ladders["gemm_fp32"].rungs[1].builds
     assert found.ladders["gemm_fp32"].rungs[0].rate == Quantity(2.0, "TFLOP/s", "measured", 1.9, 2.1, 9)
     assert found.traces.launch is not None and found.traces.launch.sm == (0, 1)
 
@@ -120,9 +120,9 @@ BAD: list[tuple[str, object, str, str]] = [
     ("run.quick", 1, "$.run.quick", "expected true or false, found 1"),
     ("run.notes", "hot", "$.run.notes", "expected a list, found the text 'hot'"),
     (
-        "ladders.gemm_fp32.rungs.1.build.grid",
+        "ladders.gemm_fp32.rungs.1.builds.0.grid",
         [1, 2],
-        "$.ladders.gemm_fp32.rungs[1].build.grid",
+        "$.ladders.gemm_fp32.rungs[1].builds[0].grid",
         "expected a list of 3, found a list of 2",
     ),
     (
