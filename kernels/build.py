@@ -1,7 +1,7 @@
 """CUDA C++ to cubin with NVRTC, for any architecture and without a GPU, and what the compiler says about the result.
 
-NVRTC comes with `cuda.bindings` or, where that is not installed, through CuPy; both load NVIDIA's own library.  The sources are
-header-free, so nothing else of the CUDA toolkit is needed.
+The sources are header-free, so nothing of the CUDA toolkit but its compiler is needed.  Every function asks the installed
+compiler unless it is handed another.
 """
 
 from __future__ import annotations
@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from kernels.catalogue import Kernel, KernelError, Launch, Program
+from kernels.catalogue import Kernel, KernelError, Launch, Program, Routine, Step
+from kernels.nvrtc import CompileError, Compiler, default_compiler
+
+__all__ = [
+    "ARCHITECTURES", "REGISTERS_PER_SM", "SHARED_LIMIT", "STATIC_SHARED_LIMIT", "CompileError", "Cubin", "Resources",
+    "arch_number", "build", "build_program", "build_step", "compile_source", "nvrtc_version", "read_resources",
+    "supported_architectures",
+]  # fmt: skip
 
 ARCHITECTURES = (
     "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_103", "sm_110", "sm_120",
@@ -35,10 +42,6 @@ _ENTRY = re.compile(r"Compiling entry function '(\w+)' for '(\w+)'")
 _SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 _USED = re.compile(r"Used (\d+) registers")
 _SMEM = re.compile(r"(\d+) bytes smem")
-
-
-class CompileError(KernelError):
-    """A source that the compiler refused; the message holds the first lines of its log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,38 +73,56 @@ def arch_number(arch: str) -> int:
     return int(digits[1])
 
 
-def nvrtc_version() -> tuple[int, int]:
+def nvrtc_version(compiler: Compiler | None = None) -> tuple[int, int]:
     """Version of the compiler.  Raises KernelError where there is none."""
-    return _nvrtc().version()
+    return (compiler or default_compiler()).version()
 
 
-def supported_architectures() -> frozenset[int]:
-    """Compute capabilities that the installed compiler can build for."""
-    return frozenset(_nvrtc().architectures())
+def supported_architectures(compiler: Compiler | None = None) -> frozenset[int]:
+    """Compute capabilities that the compiler can build for."""
+    return frozenset((compiler or default_compiler()).architectures())
 
 
-def compile_source(text: str, arch: str, constants: Mapping[str, int] | None = None, name: str = "kernel.cu") -> Cubin:
+def compile_source(
+    text: str,
+    arch: str,
+    constants: Mapping[str, int] | None = None,
+    name: str = "kernel.cu",
+    compiler: Compiler | None = None,
+) -> Cubin:
     """Compile CUDA C++ to a cubin for one architecture, constants passed as macros.  Raises CompileError with the log."""
+    compiler = compiler or default_compiler()
     options = (
         f"-arch={arch}",
         "-std=c++17",
         "--ptxas-options=-v",
-        *(("--no-cache",) if nvrtc_version() >= CACHING_SINCE else ()),
+        *(("--no-cache",) if compiler.version() >= CACHING_SINCE else ()),
         *(f"-D{key}={value}" for key, value in sorted((constants or {}).items())),
     )
-    return _compile(text, options, arch, name)
+    return _compile(compiler, text, options, arch, name)
 
 
-def build(kernel: Kernel, launch: Launch, arch: str) -> Cubin:
+def build(kernel: Kernel, launch: Launch, arch: str, compiler: Compiler | None = None) -> Cubin:
     """Compile a kernel of the catalogue as one launch of it needs it."""
-    if arch_number(arch) < kernel.min_arch:
-        raise KernelError(f"{kernel.name} is written for sm_{kernel.min_arch} and newer, not for {arch}")
-    return compile_source(kernel.text, arch, launch.constants, kernel.source.name)
+    _check_arch(kernel.name, kernel.min_arch, arch)
+    return compile_source(kernel.text, arch, launch.constants, kernel.source.name, compiler)
 
 
-def build_program(program: Program, arch: str) -> Cubin:
+def build_step(routine: Routine[Any], step: Step, arch: str, compiler: Compiler | None = None) -> Cubin:
+    """Compile a routine's source as one of its steps needs it."""
+    _check_arch(routine.name, routine.min_arch, arch)
+    return compile_source(routine.text, arch, step.launch.constants, routine.source.name, compiler)
+
+
+def build_program(program: Program, arch: str, compiler: Compiler | None = None) -> Cubin:
     """Compile a program of the catalogue."""
-    return compile_source(program.text, arch, program.constants, program.source.name)
+    _check_arch(program.name, program.min_arch, arch)
+    return compile_source(program.text, arch, program.constants, program.source.name, compiler)
+
+
+def _check_arch(name: str, least: int, arch: str) -> None:
+    if arch_number(arch) < least:
+        raise KernelError(f"{name} is written for sm_{least} and newer, not for {arch}")
 
 
 def read_resources(log: str) -> dict[str, Resources]:
@@ -121,87 +142,6 @@ def read_resources(log: str) -> dict[str, Resources]:
 
 
 @lru_cache(maxsize=256)
-def _compile(text: str, options: tuple[str, ...], arch: str, name: str) -> Cubin:
-    code, log = _nvrtc().compile(text, name, options)
+def _compile(compiler: Compiler, text: str, options: tuple[str, ...], arch: str, name: str) -> Cubin:
+    code, log = compiler.compile(text, name, options)
     return Cubin(code, arch, options, read_resources(log), log)
-
-
-def _refused(name: str, log: str) -> CompileError:
-    lines = [line.strip() for line in log.splitlines() if line.strip()]
-    return CompileError(f"{name} does not compile: {' | '.join(lines[:4])}")
-
-
-class _Bindings:
-    """NVRTC through `cuda.bindings`, every call's status checked."""
-
-    def __init__(self) -> None:
-        from cuda.bindings import nvrtc
-
-        self.nvrtc: Any = nvrtc
-        self.version()  # loads the library, or says that it is not there
-
-    def call(self, name: str, *arguments: Any) -> Any:
-        status, *results = getattr(self.nvrtc, name)(*arguments)
-        if status != self.nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            raise KernelError(f"{name}: {status.name}")
-        return results[0] if len(results) == 1 else tuple(results)
-
-    def version(self) -> tuple[int, int]:
-        major, minor = self.call("nvrtcVersion")
-        return int(major), int(minor)
-
-    def architectures(self) -> list[int]:
-        return list(self.call("nvrtcGetSupportedArchs"))
-
-    def compile(self, text: str, name: str, options: tuple[str, ...]) -> tuple[bytes, str]:
-        program = self.call("nvrtcCreateProgram", text.encode(), name.encode(), 0, [], [])
-        try:
-            status = self.nvrtc.nvrtcCompileProgram(program, len(options), [option.encode() for option in options])[0]
-            buffer = b" " * self.call("nvrtcGetProgramLogSize", program)
-            self.call("nvrtcGetProgramLog", program, buffer)
-            log = buffer.rstrip(b"\0 ").decode(errors="replace")
-            if status != self.nvrtc.nvrtcResult.NVRTC_SUCCESS:
-                raise _refused(name, log)
-            code = b" " * self.call("nvrtcGetCUBINSize", program)
-            self.call("nvrtcGetCUBIN", program, code)
-            return code, log
-        finally:
-            self.nvrtc.nvrtcDestroyProgram(program)
-
-
-class _Cupy:
-    """NVRTC through CuPy, for a GPU machine without `cuda.bindings`."""
-
-    def __init__(self) -> None:
-        from cupy.cuda import nvrtc
-
-        self.nvrtc: Any = nvrtc
-        self.version()
-
-    def version(self) -> tuple[int, int]:
-        major, minor = self.nvrtc.getVersion()
-        return int(major), int(minor)
-
-    def architectures(self) -> list[int]:
-        return list(self.nvrtc.getSupportedArchs())
-
-    def compile(self, text: str, name: str, options: tuple[str, ...]) -> tuple[bytes, str]:
-        program = self.nvrtc.createProgram(text, name, (), ())
-        try:
-            self.nvrtc.compileProgram(program, options)
-            return self.nvrtc.getCUBIN(program), self.nvrtc.getProgramLog(program)
-        except self.nvrtc.NVRTCError:
-            raise _refused(name, self.nvrtc.getProgramLog(program)) from None
-        finally:
-            self.nvrtc.destroyProgram(program)
-
-
-@lru_cache(maxsize=1)
-def _nvrtc() -> _Bindings | _Cupy:
-    problems = []
-    for backend in (_Bindings, _Cupy):
-        try:
-            return backend()
-        except Exception as error:  # any of ImportError, the loader's or the library's own
-            problems.append(str(error).splitlines()[0] if str(error) else type(error).__name__)
-    raise KernelError(f"no CUDA compiler (NVRTC) found: install nvidia-cuda-nvrtc and cuda-bindings ({'; '.join(problems)})")
