@@ -30,7 +30,7 @@ MAY_IMPORT = {
     ),
 }
 
-HEAVY = ("cupy", "cupyx", "pynvml", "manim", "manimpango", "numba", "scipy", "av", "pydub", "PIL", "cuda")
+HEAVY = ("cupy", "cupyx", "pynvml", "manim", "manimpango", "numba", "scipy", "av", "pydub", "PIL", "cuda", "matplotlib")
 """What a machine lacks that has only the base packages."""
 
 
