@@ -1,4 +1,4 @@
-"""What GPU this is: CUDA attributes, a small table of datasheets, and NVML where it answers.
+"""What GPU this is: CUDA attributes, the table of datasheets, and NVML where it answers.
 
 The device is CuPy's current one; NVML, which ignores CUDA_VISIBLE_DEVICES, is asked by UUID.  No UUID or serial is kept.
 """
@@ -9,47 +9,22 @@ import math
 import platform
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from measure.datasheets import DATASHEETS as DATASHEETS
+from measure.datasheets import memory_kind, whole_of
 from measure.errors import NoGPUError
 from measure.records import Device, Memory, Quantity
 
 LANES = {75: 64, 80: 64, 86: 128, 87: 128, 89: 128, 90: 128, 100: 128, 103: 128, 110: 128, 120: 128, 121: 128}
-"""fp32 FMA results a clock an SM (CUDA C++ Programming Guide, throughput of native arithmetic instructions)."""
+"""fp32 FMA results a clock an SM (CUDA C++ Programming Guide, throughput of native arithmetic instructions).
+
+A compute capability that is not listed is probed and no more: no roof is computed for it, and its record says so."""
 
 LANES_SOURCE = "CUDA C++ Programming Guide, throughput of native arithmetic instructions"
 ATTRIBUTE = "CUDA device attribute"
-
-
-@dataclass(frozen=True, slots=True)
-class Datasheet:
-    """What the vendor prints: memory kind, bandwidth in TB/s, fp32 peak in TFLOP/s, and where."""
-
-    kind: str
-    bandwidth: float
-    fp32: float
-    reference: str
-
-
-DATASHEETS: Mapping[str, Datasheet] = {
-    "NVIDIA H200": Datasheet("HBM3e", 4.8, 67.0, "NVIDIA H200 Tensor Core GPU datasheet (SXM)"),
-    "NVIDIA H100 80GB HBM3": Datasheet("HBM3", 3.35, 67.0, "NVIDIA H100 Tensor Core GPU datasheet (SXM)"),
-    "NVIDIA H100 PCIe": Datasheet("HBM2e", 2.0, 51.0, "NVIDIA H100 Tensor Core GPU datasheet (PCIe)"),
-    "NVIDIA A100-SXM4-40GB": Datasheet("HBM2", 1.555, 19.5, "NVIDIA A100 Tensor Core GPU datasheet"),
-    "NVIDIA A100-SXM4-80GB": Datasheet("HBM2e", 2.039, 19.5, "NVIDIA A100 Tensor Core GPU datasheet"),
-    "Tesla T4": Datasheet("GDDR6", 0.320, 8.1, "NVIDIA T4 datasheet"),
-    "NVIDIA L4": Datasheet("GDDR6", 0.300, 30.3, "NVIDIA L4 datasheet"),
-    "NVIDIA L40S": Datasheet("GDDR6", 0.864, 91.6, "NVIDIA L40S datasheet"),
-    "NVIDIA RTX A6000": Datasheet("GDDR6", 0.768, 38.7, "NVIDIA RTX A6000 datasheet"),
-    "NVIDIA GeForce RTX 2080 Ti": Datasheet("GDDR6", 0.616, 13.4, "NVIDIA Turing GPU Architecture whitepaper"),
-    "NVIDIA GeForce RTX 3080": Datasheet("GDDR6X", 0.760, 29.8, "NVIDIA Ampere GA102 GPU Architecture whitepaper"),
-    "NVIDIA GeForce RTX 3090": Datasheet("GDDR6X", 0.936, 35.6, "NVIDIA Ampere GA102 GPU Architecture whitepaper"),
-    "NVIDIA GeForce RTX 4090": Datasheet("GDDR6X", 1.008, 82.6, "NVIDIA Ada GPU Architecture whitepaper"),
-    "NVIDIA GeForce RTX 5090": Datasheet("GDDR7", 1.792, 104.8, "NVIDIA RTX Blackwell GPU Architecture whitepaper"),
-}
-"""By the name that CUDA reports.  A GPU that is not listed has no datasheet figures; nothing is guessed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +122,6 @@ def _check_compiler(hardware: Hardware) -> None:
 
 def describe(hardware: Hardware) -> Device:
     """The record of a GPU: what CUDA says is `measured`, what the vendor prints is `datasheet`, the rest is left out."""
-    sheet = DATASHEETS.get(hardware.name)
     lanes = LANES.get(hardware.capability)
     return Device(
         name=hardware.name,
@@ -158,42 +132,59 @@ def describe(hardware: Hardware) -> Device:
         warp_size=Quantity(32, "", "datasheet", reference="CUDA C++ Programming Guide, compute capabilities"),
         l2_size=Quantity(hardware.l2_size, "B", "measured", reference=ATTRIBUTE) if hardware.l2_size else None,
         boost_clock=Quantity(hardware.clock, "MHz", "measured", reference=ATTRIBUTE) if hardware.clock else None,
-        memory=_memory(hardware, sheet),
+        memory=_memory(hardware),
         facts=facts(hardware),
     )
 
 
-def _memory(hardware: Hardware, sheet: Datasheet | None) -> Memory:
+def _memory(hardware: Hardware) -> Memory:
     size = Quantity(hardware.memory_size, "B", "measured", reference="total memory that CUDA reports")
-    if sheet is None:
+    kind = memory_kind(hardware.name)
+    if kind is None:
         return Memory(size=size)
+    name, source = kind
+    sheet = DATASHEETS.get(hardware.name)
+    if sheet is None:
+        return Memory(kind=name, size=size, reference=f"kind: {source}; how a slice shares the stacks is printed nowhere")
     # an HBM stack has 1024 data lines, a GDDR chip 32; clamshell boards have a second chip on the back for each
-    lines = 1024 if sheet.kind.startswith("HBM") else 32
+    lines = 1024 if name.startswith("HBM") else 32
     packages = math.ceil(hardware.bus / lines) or None  # rounded up: a product may leave a part of a stack's lines unused
     unit = "stacks" if lines == 1024 else "chips on the side of the die"
     return Memory(
-        kind=sheet.kind,
+        kind=name,
         packages=packages,
         size=size,
-        bandwidth=Quantity(sheet.bandwidth, "TB/s", "datasheet", reference=sheet.reference),
-        reference=f"kind: {sheet.reference}; {unit}: bus of {hardware.bus} bits / {lines} bits of one (JEDEC), rounded up",
+        bandwidth=Quantity(sheet.bandwidth, "TB/s", "datasheet", reference=source),
+        reference=f"kind: {source}; {unit}: bus of {hardware.bus} bits / {lines} bits of one (JEDEC), rounded up",
     )
+
+
+UNKNOWN = "unknown: no roof can be computed, all of them are probed"
 
 
 def facts(hardware: Hardware) -> dict[str, str]:
     """Everything else worth keeping, as text; what NVML does not answer is left out."""
+    whole = whole_of(hardware.name)
     found = {
+        "fp32 lanes": "" if hardware.capability in LANES else UNKNOWN,
         "threads an SM": str(hardware.threads_per_sm),
         "registers an SM": str(hardware.registers_per_sm),
         "shared memory an SM": f"{hardware.shared_per_sm // 1024} KiB",
         "memory bus": f"{hardware.bus} bit" if hardware.bus else "",
         "memory clock": f"{hardware.memory_clock:.0f} MHz" if hardware.memory_clock else "",
-        "system": "WSL" if "microsoft" in platform.release().lower() else platform.system(),
+        "system": system(),
     }
-    return {key: value for key, value in {**found, **_nvml_facts()}.items() if value}
+    nvml = {"mig": f"a slice of one {whole}; its SMs and memory are the slice's"} if whole else _nvml_facts()
+    return {key: value for key, value in {**found, **nvml}.items() if value}
+
+
+def system(release: str | None = None) -> str:
+    """The operating system; `WSL` where Linux runs in Windows, whose driver then batches launches and hides some of NVML."""
+    return "WSL" if "microsoft" in (release or platform.release()).lower() else platform.system()
 
 
 def _nvml_facts() -> dict[str, str]:
+    """Each by itself: under WSL, in a container or on a GeForce some of them are not supported."""
     found: dict[str, str] = {}
     with_nvml(lambda nvml, handle: found.update(power_limit=f"{nvml.nvmlDeviceGetEnforcedPowerLimit(handle) / 1000:.0f} W"))
     with_nvml(lambda nvml, handle: found.update(ecc="on" if nvml.nvmlDeviceGetEccMode(handle)[0] else "off"))
@@ -201,24 +192,38 @@ def _nvml_facts() -> dict[str, str]:
     return {key.replace("_", " "): value for key, value in found.items()}
 
 
+def uuids(raw: bytes) -> tuple[str, str]:
+    """CUDA's sixteen bytes as NVML spells them: of a whole GPU, and of a MIG slice."""
+    digits = raw[:16].hex()
+    joined = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+    return f"GPU-{joined}", f"MIG-{joined}"
+
+
 def with_nvml(ask: Callable[[Any, Any], Any]) -> Any:
-    """Ask NVML about the current device by its UUID; None where NVML is missing or does not answer (WSL, MIG, containers)."""
+    """Ask NVML about the current device by its UUID; None where NVML is missing or does not answer (WSL, MIG, containers).
+
+    Of a MIG slice, the GPU that it is cut from is asked: clocks and what holds them down belong to the whole."""
     try:
         import cupy
         import pynvml
 
-        raw = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["uuid"]
-        digits = bytes(raw)[:16].hex()
-        uuid = "GPU-" + "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+        names = uuids(bytes(cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["uuid"]))
         pynvml.nvmlInit()
     except Exception:  # any of a missing package, a missing library or a refusal; all mean: no NVML here
         return None
     try:
-        return ask(pynvml, pynvml.nvmlDeviceGetHandleByUUID(uuid))
-    except pynvml.NVMLError:
+        return ask(pynvml, _handle(pynvml, names))
+    except (pynvml.NVMLError, AttributeError):  # not supported here, or unknown to this release of the binding
         return None
     finally:
         pynvml.nvmlShutdown()
+
+
+def _handle(nvml: Any, names: tuple[str, str]) -> Any:
+    try:
+        return nvml.nvmlDeviceGetHandleByUUID(names[0])
+    except nvml.NVMLError:
+        return nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(nvml.nvmlDeviceGetHandleByUUID(names[1]))
 
 
 THROTTLE_REASONS = {4: "power cap", 8: "hardware slowdown", 32: "temperature", 64: "hardware temperature", 128: "power brake"}
