@@ -141,7 +141,7 @@ def read_resources(log: str) -> dict[str, Resources]:
     return found
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _compile(compiler: Compiler, text: str, options: tuple[str, ...], arch: str, name: str) -> Cubin:
     code, log = compiler.compile(text, name, options)
     return Cubin(code, arch, options, read_resources(log), log)

@@ -1,4 +1,4 @@
-"""Every kernel compiles without a GPU for every architecture it claims, without spills and within the limits."""
+"""What the compiler says is read right, and the machine code of the fp32 ladder is what the access model takes it for."""
 
 from __future__ import annotations
 
@@ -10,21 +10,15 @@ import pytest
 
 from kernels.build import (
     ARCHITECTURES,
-    REGISTERS_PER_SM,
-    SHARED_LIMIT,
-    STATIC_SHARED_LIMIT,
     CompileError,
     arch_number,
     build,
-    build_program,
     compile_source,
     read_resources,
     supported_architectures,
 )
-from kernels.catalogue import Kernel, KernelError, Problem, Program
+from kernels.catalogue import Kernel, KernelError, Problem
 from kernels.gemm_fp32.ladder import LADDER
-from kernels.roofs import probes as roofs
-from kernels.traces import probes as traces
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="the CUDA compiler comes with the extra dev")
 
@@ -36,38 +30,12 @@ def test_the_claim_reaches_from_turing_to_blackwell() -> None:
     assert {"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_120"} <= set(CLAIMED)
 
 
-@pytest.mark.parametrize("arch", CLAIMED)
-@pytest.mark.parametrize("kernel", LADDER.rungs, ids=lambda kernel: kernel.name)
-def test_a_rung_fits(kernel: Kernel, arch: str) -> None:
-    for problem in (LADDER.problem, ODD):
-        launch = kernel.launch(problem)
-        cubin = build(kernel, launch, arch)
-        used = cubin.resources[kernel.entry]
-        assert cubin.code[:4] == b"\x7fELF"
-        assert (used.spills, used.stack) == (0, 0)
-        assert used.shared <= STATIC_SHARED_LIMIT
-        assert used.shared + launch.dynamic_shared <= SHARED_LIMIT[arch_number(arch)] * 1024
-        assert launch.threads <= 1024
-        # registers are handed out to warps in units of 256
-        assert -(-used.registers * 32 // 256) * 256 * launch.threads // 32 <= REGISTERS_PER_SM
-
-
 @pytest.mark.parametrize("name", ["tile_2d", "vectorised"])
 @pytest.mark.parametrize("arch", CLAIMED)
 def test_two_blocks_of_the_tiled_rungs_fit_on_an_sm(name: str, arch: str) -> None:
     """One register more and only one fits: a third of the rate was seen to go."""
     kernel = LADDER[name]
     assert build(kernel, kernel.launch(LADDER.problem), arch).resources[kernel.entry].registers <= 128
-
-
-@pytest.mark.parametrize("arch", CLAIMED)
-@pytest.mark.parametrize("program", (*roofs.PROGRAMS, *traces.PROGRAMS), ids=lambda program: program.name)
-def test_a_probe_fits(program: Program, arch: str) -> None:
-    resources = build_program(program, arch).resources
-    assert set(resources) == set(program.entries)
-    for used in resources.values():
-        assert (used.spills, used.stack) == (0, 0)
-        assert used.shared <= STATIC_SHARED_LIMIT
 
 
 OPCODES = {0x184: ("shared", "load"), 0x188: ("shared", "store"), 0x181: ("global", "load"), 0x186: ("global", "store")}

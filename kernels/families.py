@@ -1,0 +1,109 @@
+"""Every kernel of the project by family, so that what must hold for all of them needs no list of its own.
+
+A family is a folder here.  Its compile tests, its mutants and its run under the sanitizer all come from this registry; a test
+holds that no source and no entry point is left out of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kernels.build import Cubin, compile_source
+from kernels.catalogue import Kernel, KernelError, Launch, Mutant, Problem, Program, Routine
+from kernels.gemm_fp32.ladder import LADDER as GEMM_FP32
+from kernels.nvrtc import Compiler
+from kernels.roofs import probes as roofs
+from kernels.traces import probes as traces
+
+ODD = Problem(129, 63, 17)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One source as one problem compiles it: `entries` are its entry points that are launched, `launch` how, if it is fixed."""
+
+    family: str
+    name: str
+    source: Path
+    entries: tuple[str, ...]
+    constants: Mapping[str, int] = field(default_factory=dict)
+    launch: Launch | None = None
+    min_arch: int = 75
+
+    @property
+    def key(self) -> tuple[Path, tuple[tuple[str, int], ...]]:
+        """What the compiler sees: units of one key are one compilation."""
+        return self.source, tuple(sorted(self.constants.items()))
+
+    def build(self, arch: str, compiler: Compiler | None = None, mutant: Mutant | None = None) -> Cubin:
+        """Compile it, broken by a mutant if one is given.  Raises CompileError."""
+        text = self.source.read_text(encoding="utf-8")
+        return compile_source(mutant.apply(text) if mutant else text, arch, self.constants, self.source.name, compiler)
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The kernels of one folder, the subjects of the suite that verify them, and the mutants that these must refuse."""
+
+    name: str
+    units: tuple[Unit, ...]
+    mutants: tuple[Mutant, ...] = ()
+    subjects: tuple[str, ...] = ()
+
+    def of(self, rung: str) -> tuple[Unit, ...]:
+        """The units of one rung or program.  Raises KernelError where there is none of that name."""
+        found = tuple(unit for unit in self.units if unit.name == rung)
+        if not found:
+            raise KernelError(f"family {self.name} has no {rung!r}; it has {', '.join(sorted({u.name for u in self.units}))}")
+        return found
+
+
+def of_kernels(family: str, kernels: Sequence[Kernel], problems: Sequence[Problem]) -> tuple[Unit, ...]:
+    """Matrix products, as each of the problems compiles them."""
+    found = []
+    for kernel in kernels:
+        for problem in problems:
+            launch = kernel.launch(problem)
+            unit = Unit(family, kernel.name, kernel.source, (kernel.entry,), launch.constants, launch, kernel.min_arch)
+            found.append(unit)
+    return tuple(found)
+
+
+def of_routines(family: str, routines: Sequence[Routine[Any]], problems: Sequence[Any]) -> tuple[Unit, ...]:
+    """Routines, every step as each of the problems compiles it."""
+    found = []
+    for routine in routines:
+        for problem in problems:
+            for step in routine.steps(problem):
+                launch = step.launch
+                unit = Unit(family, routine.name, routine.source, (step.entry,), launch.constants, launch, routine.min_arch)
+                found.append(unit)
+    return tuple(found)
+
+
+def of_programs(family: str, programs: Sequence[Program]) -> tuple[Unit, ...]:
+    """Programs: all entry points of each at once."""
+    return tuple(Unit(family, one.name, one.source, one.entries, one.constants, min_arch=one.min_arch) for one in programs)
+
+
+FAMILIES: tuple[Family, ...] = (
+    Family("roofs", of_programs("roofs", roofs.PROGRAMS), subjects=("roofs", "latencies")),
+    Family("traces", of_programs("traces", traces.PROGRAMS), subjects=("index", "launch", "divergence")),
+    Family(
+        "gemm_fp32",
+        of_kernels("gemm_fp32", GEMM_FP32.rungs, (GEMM_FP32.problem, ODD)),
+        subjects=("gemm_fp32",),
+    ),
+)
+
+
+def units() -> tuple[Unit, ...]:
+    """Every unit of every family, each compilation once for an entry point."""
+    found: dict[Any, Unit] = {}
+    for family in FAMILIES:
+        for unit in family.units:
+            found.setdefault((unit.key, unit.entries), unit)
+    return tuple(found.values())
