@@ -185,13 +185,18 @@ def scenes(track: str | None) -> None:
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The measurement file to write.")
 @click.option("--only", multiple=True, metavar="SUBJECT", help="Measure this subject only; may be given more than once.")
 @click.option("--quick", is_flag=True, help="Fewer samples: to see that everything runs, not to publish.")
-def measure(output: Path | None, only: tuple[str, ...], quick: bool) -> None:
+@click.option("--keep-raw", type=click.Path(path_type=Path), metavar="FILE", help="Write the raw samples too, as a recording.")
+@click.option(
+    "--replay", type=click.Path(path_type=Path), metavar="FILE", help="Take a recording's samples instead of this GPU's."
+)
+def measure(output: Path | None, only: tuple[str, ...], quick: bool, keep_raw: Path | None, replay: Path | None) -> None:
     """Measure this machine's NVIDIA GPU and write its measurement file; a file that is there already is gone on with."""
+    from measure.backend import Recorded
     from measure.dataset import Dataset
     from measure.show import table
     from measure.suite import measure as take
 
-    path = take(output, only, quick)
+    path = take(output, only, quick, Recorded(replay) if replay else None, keep_raw)
     click.echo(f"{table(Dataset.open([path]))}\n\nwritten to {path}")
 
 

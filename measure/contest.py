@@ -1,4 +1,4 @@
-"""A contest on a GPU: verify everyone, time everyone in turns, verify again; the raw samples come back, nothing is judged here."""
+"""A contest on a GPU: verify everyone, time everyone in turns, verify again.  Raw samples come back; nothing is judged here."""
 
 from __future__ import annotations
 

@@ -1,23 +1,26 @@
 """Hardware counters through Nsight Compute, where it is installed and permitted; never required.
 
-`ncu` runs this module as its child, which launches every rung of a ladder once.  The clocks are left as they are.
+`ncu` runs this module as its child, which launches every rung of one ladder once.  The clocks are left as they are.
 """
 
 from __future__ import annotations
 
 import csv
+import importlib
 import io
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from kernels.catalogue import KernelLadder, Problem
+from kernels.gemm_fp32.ladder import LADDER as GEMM_FP32
 from measure.access_model import SECTOR, WAVEFRONT_BYTES
 from measure.errors import MeasureError
-from measure.records import Quantity
+from measure.records import Ladder, Level, Measurements, Quantity, Traffic
+from measure.subject import Bench, Context, Raw, Subject
 
 WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts.sum"
 L2_SECTORS = "lts__t_sectors_srcunit_tex.sum"
@@ -27,6 +30,7 @@ ISSUE_ACTIVE = "smsp__issue_active.avg.pct_of_peak_sustained_active"
 METRICS = (WAVEFRONTS, L2_SECTORS, DRAM_READ, DRAM_WRITE, ISSUE_ACTIVE)
 STALL_PREFIX = "smsp__average_warps_issue_stalled_"
 STALL_SUFFIX = "_per_issue_active.ratio"
+LEVELS: tuple[Level, ...] = ("load_path", "l2", "dram")
 MIN_SHARE = 0.005
 SECONDS = 240
 
@@ -35,13 +39,67 @@ class CountersUnavailable(MeasureError):
     """No counters here: ncu is missing, not permitted, or failed; the message says which."""
 
 
-def read(ladder: KernelLadder, problem: Problem) -> dict[str, dict[str, Quantity]]:
-    """Counters of one launch of every rung: by rung, then by the names that `quantities` gives.  Raises CountersUnavailable."""
-    names = "|".join(rung.entry for rung in ladder.rungs)
-    child = ("measure.counters", ladder.name, str(problem.m), str(problem.n), str(problem.k))
-    rows = profile(names, METRICS, child, sections=("WarpStateStats",))
-    by_entry = {row["Kernel Name"].split("(")[0]: row for row in rows}
-    return {rung.name: quantities(by_entry[rung.entry]) for rung in ladder.rungs if rung.entry in by_entry}
+COUNTED: Mapping[str, str] = {"gemm_fp32": "measure.ladders"}
+"""Ladders that are counted, and the module of each, which has `ENTRIES` (entry points by rung) and `launch_all(quick)`."""
+
+
+def collect(bench: Bench) -> Raw:
+    """Nsight Compute's rows for one launch of every rung.  Raises CountersUnavailable if no ladder could be counted."""
+    found: Raw = {}
+    problems = []
+    for name, module in COUNTED.items():
+        entries = sorted({entry for names in importlib.import_module(module).ENTRIES.values() for entry in names})
+        child = ("measure.counters", name, *(("--quick",) if bench.quick else ()))
+        try:
+            rows = profile("|".join(entries), METRICS, child, sections=("WarpStateStats",))
+        except CountersUnavailable as error:
+            problems.append(str(error))
+            rows = []
+        keep = ("Kernel Name", *METRICS)
+        found[name] = [{key: row[key] for key in row if key in keep or key.startswith(STALL_PREFIX)} for row in rows]
+        bench.step(f"counters {name}")
+    if not any(found.values()):
+        raise CountersUnavailable(problems[0])
+    return {"rows": found}
+
+
+def record(found: Measurements, raw: Raw, context: Context) -> Measurements:
+    """Every counted ladder with its counted bytes and stall reasons; ladders that are not in the file are left out."""
+    del context
+    ladders = dict(found.ladders)
+    for name, rows in raw["rows"].items():
+        if name in ladders and name in COUNTED and rows:
+            ladders[name] = with_counters(ladders[name], by_rung(importlib.import_module(COUNTED[name]).ENTRIES, rows))
+    return replace(found, ladders=ladders)
+
+
+def by_rung(entries: Mapping[str, Sequence[str]], rows: Sequence[Mapping[str, str]]) -> dict[str, dict[str, Quantity]]:
+    """The counters of every rung; of one that takes several launches, the bytes of all of them, and nothing else."""
+    by_entry = {row["Kernel Name"].split("(")[0]: quantities(row) for row in rows}
+    found = {}
+    for rung, names in entries.items():
+        if not all(name in by_entry for name in names):
+            continue
+        parts = [by_entry[name] for name in names]
+        if len(parts) == 1:
+            found[rung] = parts[0]
+            continue
+        levels = [level for level in LEVELS if all(level in part for part in parts)]
+        found[rung] = {level: replace(parts[0][level], value=sum(part[level].value for part in parts)) for level in levels}
+    return found
+
+
+def with_counters(ladder: Ladder, counters: Mapping[str, Mapping[str, Quantity]]) -> Ladder:
+    """The ladder with counted bytes beside the modelled ones, and the other counters in their own field."""
+    rungs = []
+    for rung in ladder.rungs:
+        left = dict(counters.get(rung.name, {}))
+        traffic = dict(rung.traffic)
+        for level in LEVELS:
+            if level in left:
+                traffic[level] = replace(traffic.get(level, Traffic()), counters=left.pop(level))
+        rungs.append(replace(rung, traffic=traffic, counters=left))
+    return replace(ladder, rungs=tuple(rungs))
 
 
 def profile(kernels: str, metrics: Sequence[str], child: Sequence[str], sections: Sequence[str] = ()) -> list[dict[str, str]]:
@@ -115,21 +173,17 @@ def quantities(row: Mapping[str, str]) -> dict[str, Quantity]:
     return found
 
 
-def _child(name: str, rows: int, cols: int, depth: int) -> None:
-    """Launch every rung once; what ncu profiles."""
-    import cupy
-
-    from kernels.launch import load
-    from measure.ladders import LADDERS
-    from measure.verify import inputs, poisoned
-
-    problem = Problem(rows, cols, depth)
-    a, b = inputs(cupy, rows, cols, depth, seed=1)
-    for rung in LADDERS[name].rungs:
-        out = poisoned(cupy, rows, cols)
-        load(rung, problem).run(a, b, out)
-        cupy.cuda.Device().synchronize()
+SUBJECT = Subject(
+    name="counters",
+    title="Hardware counters of the ladders, by Nsight Compute",
+    key="counters",
+    sources=tuple(kernel.source for kernel in GEMM_FP32.rungs),
+    collect=collect,
+    record=record,
+    steps=lambda plan: len(COUNTED),
+    needs=("gemm_fp32",),
+)
 
 
 if __name__ == "__main__":
-    _child(sys.argv[1], *(int(size) for size in sys.argv[2:5]))
+    importlib.import_module(COUNTED[sys.argv[1]]).launch_all("--quick" in sys.argv[2:])

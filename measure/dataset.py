@@ -29,6 +29,7 @@ from measure.records import (
     Roof,
     Run,
     Rung,
+    Sweep,
 )
 
 T = TypeVar("T")
@@ -69,6 +70,7 @@ class _File:
 
     def subjects(self) -> Iterable[str]:
         yield from (f"ladders.{name}" for name in self.content.ladders)
+        yield from (f"sweeps.{name}" for name in self.content.sweeps)
         yield from (f"traces.{name}" for name in ("index", "launch", "divergence") if getattr(self.content.traces, name))
         if self.content.roofs:
             yield "roofs"
@@ -76,6 +78,8 @@ class _File:
             yield "latencies"
         if self.content.all_reduce is not None:
             yield "all_reduce"
+        if self.content.virtual_all_reduce is not None:
+            yield "virtual_all_reduce"
 
 
 def known_names() -> tuple[str, ...]:
@@ -164,9 +168,10 @@ class Dataset:
 
         `roofs.fp32` (the roof's best figure), `roofs.fp32.datasheet`, `ladders.gemm_fp32.rungs.coalesced.rate`,
         `ladders.gemm_fp32.rungs.coalesced.traffic.load_path`, `ladders.gemm_fp32.lines.cublas.rate`,
-        `latencies.dram`, `traces.launch.duration`, `traces.divergence.slowdown`, `all_reduce.bus_bandwidth.ring`,
-        `device.memory.bandwidth` and `run.clock` (both of the main file), and the derived `derived.intensity.LADDER.RUNG`,
-        `derived.achieved.LADDER.RUNG`, `derived.of_level.LADDER.RUNG`, `derived.ridge.MEMORY_ROOF.MATH_ROOF`.
+        `latencies.dram.cycles`, `sweeps.stride.series.bandwidth.values.8`, `traces.launch.duration`,
+        `traces.divergence.slowdown`, `all_reduce.bus_bandwidth.ring`, `device.memory.bandwidth` and `run.clock` (both of the
+        main file), and the derived `derived.intensity.LADDER.RUNG`, `derived.achieved.LADDER.RUNG`,
+        `derived.of_level.LADDER.RUNG`, `derived.ridge.MEMORY_ROOF.MATH_ROOF`.
         Raises DatasetKeyError for a key that could not exist.
         """
         self._reads.add(key)
@@ -179,6 +184,10 @@ class Dataset:
     def ladder(self, name: str) -> Owned[Ladder] | None:
         """A ladder, such as `gemm_fp32`."""
         return self._owned(f"ladders.{name}")
+
+    def sweep(self, name: str) -> Owned[Sweep] | None:
+        """A sweep, such as `stride`."""
+        return self._owned(f"sweeps.{name}")
 
     def index_trace(self) -> Owned[IndexTrace] | None:
         """What the index kernel wrote."""
@@ -199,6 +208,10 @@ class Dataset:
     def all_reduce(self) -> Owned[AllReduce] | None:
         """The all-reduce figures of a server."""
         return self._owned("all_reduce")
+
+    def virtual_all_reduce(self) -> Owned[AllReduce] | None:
+        """All-reduce among ranks that share one GPU's memory: no link takes part."""
+        return self._owned("virtual_all_reduce")
 
     def intensity(self, ladder: str, rung: str) -> Reading | None:
         """FLOP/B of a rung at its ladder's level; None where the ladder has no level or the rung no bytes there."""

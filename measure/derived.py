@@ -47,8 +47,9 @@ def intensity(name: str, ladder: Ladder, rung: Rung) -> Quantity | None:
 
 
 def achieved(name: str, ladder: Ladder, rung: Rung, roofs: Mapping[str, Roof]) -> Quantity | None:
-    """A rung's rate over the math roof of its ladder, as a ratio."""
-    peak = roof_input(ladder.math_roof, roofs.get(ladder.math_roof))
+    """A rung's rate over the math roof of the units it computes on, as a ratio."""
+    math_roof = roofline_model.math_roof_of(ladder, rung)
+    peak = roof_input(math_roof, roofs.get(math_roof))
     if rung.rate is None or not peak:
         return None
     return combine(rung.rate.value / next(iter(peak.values())).value, "", {**_rate_input(name, rung), **peak})

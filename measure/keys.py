@@ -15,13 +15,13 @@ from measure.records import Quantity, Roof, Traffic
 
 
 def subject_of(key: str) -> str:
-    """The part of a file that is overlaid as a whole: `roofs`, `latencies`, `ladders.NAME`, `traces.NAME`, `all_reduce`,
-    `device` or `run`.
+    """The part of a file that is overlaid as a whole: `roofs`, `latencies`, `ladders.NAME`, `sweeps.NAME`, `traces.NAME`,
+    `all_reduce`, `virtual_all_reduce`, `device` or `run`.
 
     Roofs go together, because a ridge between the roofs of two GPUs means nothing.
     """
     steps = key.split(".")
-    if steps[0] in ("ladders", "traces"):
+    if steps[0] in ("ladders", "sweeps", "traces"):
         return ".".join(steps[:2])
     return steps[0]
 

@@ -1,27 +1,29 @@
-"""A ladder on the GPU: verify, time, verify again, count bytes; one record a rung."""
+"""Ladders of matrix products: verify, time, verify again, count bytes; one record a rung."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
-from kernels.catalogue import Kernel, KernelLadder, Problem
+from kernels.catalogue import Kernel, KernelError, KernelLadder, Problem
 from kernels.gemm_fp32.ladder import LADDER as GEMM_FP32
-from kernels.launch import Loaded, load
-from measure import verify
+from kernels.launch import load
+from measure import contest, verify
 from measure.access_model import Residency, blocks_per_sm, model
+from measure.contest import Contender, launch_info, refused
 from measure.device import Hardware
-from measure.records import Build, Ladder, Level, Quantity, ReferenceLine, Rung, Source, Traffic, Verification
-from measure.timing import Plan, Run, Stopwatch, Timing, summarise, time_all
+from measure.ladder_record import line_record, rung_record
+from measure.records import Ladder, Level, Measurements, Quantity, ReferenceLine, Source, Traffic
+from measure.subject import Bench, Context, Raw, Subject
 
-LADDERS: Mapping[str, KernelLadder] = {GEMM_FP32.name: GEMM_FP32}
 QUICK_PROBLEM = Problem(1024, 1024, 1024)
-CLOCK_SHARE = 0.9
 SEED = 1
 ORACLE = (
     "float64 product on the GPU from the same fp32 inputs, uniform in [-1, 1), output poisoned with NaN; "
     f"and {len(verify.SHAPES)} small products of odd sizes"
 )
+LINE = "cublas"
 
 
 def problem_of(ladder: KernelLadder, quick: bool) -> Problem:
@@ -29,151 +31,150 @@ def problem_of(ladder: KernelLadder, quick: bool) -> Problem:
     return QUICK_PROBLEM if quick else ladder.problem
 
 
-def measure_ladder(
-    ladder: KernelLadder, hardware: Hardware, plan: Plan, problem: Problem, done: Callable[[str], None]
-) -> Ladder:
-    """Measure every rung; one that computes a wrong result, before or after, gets no rate.  `level` is the caller's to set."""
+def collect(bench: Bench) -> Raw:
+    """The fp32 ladder and cuBLAS in one contest."""
     import cupy
 
-    loaded = {rung.name: load(rung, problem) for rung in ladder.rungs}
+    problem = problem_of(GEMM_FP32, bench.quick)
     a, b = verify.inputs(cupy, problem.m, problem.n, problem.k, SEED)
     exact, scale = verify.reference(cupy, a, b)
     out = verify.poisoned(cupy, problem.m, problem.n)
 
-    def check(run: Run) -> float:
-        out.fill(cupy.nan)
-        run()
-        return verify.error(cupy, out, exact, scale)
+    def contender(name: str, run: Callable[[Any, Any, Any], None], **facts: Any) -> Contender:
+        def check() -> float:
+            out.fill(cupy.nan)
+            run(a, b, out)
+            return verify.error(cupy, out, exact, scale)
 
-    def launch(item: Loaded) -> Run:
-        return lambda: item.run(a, b, out)
+        return Contender(name, lambda: run(a, b, out), check, **facts)
 
-    runs = {name: launch(item) for name, item in loaded.items()}
-    runs["cublas"] = lambda: cupy.matmul(a, b, out=out)
-    before = {name: check(run) for name, run in runs.items()}
-    right = {
-        name: verify.passes(before[name], ladder[name].tolerance(problem)) and small_shapes_right(ladder[name])
-        for name in loaded
-    }
-    done("verify")
-    timings = time_all(Stopwatch(hardware), {name: run for name, run in runs.items() if right.get(name, True)}, plan, done)
-    after = {name: check(runs[name]) for name in timings}
-
-    rungs = []
-    for name, item in loaded.items():
-        tolerance = item.kernel.tolerance(problem)
-        error_after = after.get(name, before[name])
-        passed = right[name] and verify.passes(error_after, tolerance)
-        verification = Verification(passed, _finite(before[name]), _finite(error_after), tolerance, ORACLE)
-        rungs.append(_rung(item, hardware, verification, timings.get(name)))
-    return Ladder(
-        title=ladder.title,
-        problem=str(problem),
-        dtype=ladder.dtype,
-        work=Quantity(problem.flop, "FLOP", "derived", reference="2mnk: a multiplication and an addition for each product"),
-        math_roof=ladder.math_roof,
-        level=None,
-        rungs=tuple(rungs),
-        lines=(
-            ReferenceLine("cuBLAS fp32", rate(problem.flop, timings["cublas"].hot), rounded(timings["cublas"].hot), "cublas"),
-        ),
-    )
+    contenders = []
+    for kernel in GEMM_FP32.rungs:
+        try:
+            item = load(kernel, problem)
+        except KernelError as error:
+            contenders.append(refused(kernel.name, str(error)))
+            continue
+        info = launch_info(kernel.entry, item.launch, item.cubin, kernel.sha256)
+        contenders.append(
+            contender(
+                kernel.name,
+                item.run,
+                tolerance=kernel.tolerance(problem),
+                odd_sizes=lambda kernel=kernel: small_shapes_right(kernel),
+                launches=(info,),
+            )
+        )
+    contenders.append(contender(LINE, lambda a, b, out: cupy.matmul(a, b, out=out), tolerance=None))
+    return {"problem": [problem.m, problem.n, problem.k], **contest.hold(bench, contenders)}
 
 
 def small_shapes_right(kernel: Kernel) -> bool:
     """Whether a kernel gets every small odd product right."""
+    return all(verify.passes(error, tolerance) for error, tolerance in small_shape_errors(kernel))
+
+
+def small_shape_errors(kernel: Kernel) -> list[tuple[float, float]]:
+    """Error and tolerance of every small odd product on the current GPU."""
     import cupy
 
+    found = []
     for index, (rows, cols, depth) in enumerate(verify.SHAPES):
         problem = Problem(rows, cols, depth)
         a, b = verify.inputs(cupy, rows, cols, depth, SEED + index)
         out = verify.poisoned(cupy, rows, cols)
         load(kernel, problem).run(a, b, out)
-        if not verify.passes(verify.error(cupy, out, *verify.reference(cupy, a, b)), kernel.tolerance(problem)):
-            return False
-    return True
+        found.append((verify.error(cupy, out, *verify.reference(cupy, a, b)), kernel.tolerance(problem)))
+    return found
 
 
-def rate(flop: float, seconds: Sequence[float]) -> Quantity:
-    """TFLOP/s from seconds a launch: the quartiles change places, as the shortest time is the highest rate."""
-    return summarise([flop / second / 1e12 for second in seconds], "TFLOP/s")
-
-
-def rounded(samples: Sequence[float]) -> tuple[float, ...]:
-    """Raw samples to five digits, well below their noise."""
-    return tuple(float(f"{sample:.5g}") for sample in samples)
-
-
-def with_counters(ladder: Ladder, counters: Mapping[str, Mapping[str, Quantity]]) -> Ladder:
-    """The ladder with counted bytes beside the modelled ones, and the other counters in their own field."""
-    rungs = []
-    for rung in ladder.rungs:
-        found = dict(counters.get(rung.name, {}))
-        levels: tuple[Level, ...] = ("load_path", "l2", "dram")
-        traffic = dict(rung.traffic)
-        for level in levels:
-            if level in found:
-                traffic[level] = replace(traffic.get(level, Traffic()), counters=found.pop(level))
-        rungs.append(replace(rung, traffic=traffic, counters=found))
-    return replace(ladder, rungs=tuple(rungs))
-
-
-def _finite(error: float) -> float:
-    """A file holds no infinity: an error without bound is written as the largest float."""
-    return min(error, 1.7976931348623157e308)
-
-
-def _rung(item: Loaded, hardware: Hardware, verification: Verification, timing: Timing | None) -> Rung:
-    kernel, problem, launch, resources = item.kernel, item.problem, item.launch, item.resources
-    resident = blocks_per_sm(
-        launch.threads,
-        resources.registers,
-        resources.shared + launch.dynamic_shared,
-        hardware.threads_per_sm,
-        hardware.registers_per_sm,
-        hardware.shared_per_sm,
+def record(found: Measurements, raw: Raw, context: Context) -> Measurements:
+    """The fp32 ladder; its level is set once roofs and bytes are both there."""
+    problem = Problem(*raw["problem"])
+    contenders = raw["contenders"]
+    rungs = tuple(
+        rung_record(
+            contenders[kernel.name],
+            name=kernel.name,
+            title=kernel.title,
+            change=kernel.change,
+            work=problem.flop,
+            traffic=traffic(kernel, problem, residency(contenders[kernel.name], context.hardware)),
+            oracle=ORACLE,
+            context=context,
+        )
+        for kernel in GEMM_FP32.rungs
+        if kernel.name in contenders
     )
-    rung = Rung(
-        name=kernel.name,
-        title=kernel.title,
-        change=kernel.change,
-        traffic=_traffic(kernel, problem, Residency(hardware.sm_count, resident)),
-        verification=verification,
-        build=Build(
-            grid=launch.grid,
-            block=launch.block,
-            registers=resources.registers,
-            spill_bytes=resources.spills,
-            shared_bytes=resources.shared + launch.dynamic_shared,
-            options=item.cubin.options,
-            source_sha256=kernel.sha256,
-        ),
-    )
-    if timing is None or not verification.passed:
-        return rung
-    return replace(
-        rung,
-        rate=rate(problem.flop, timing.hot),
-        time=summarise(timing.hot, "s", "back to back"),
-        time_cold=summarise(timing.cold, "s", "L2 overwritten before each launch"),
-        clock=timing.clock,
-        throttled=timing.clock is not None and timing.clock.value < CLOCK_SHARE * hardware.clock,
-        samples=rounded(timing.hot),
-        samples_cold=rounded(timing.cold),
+    line = line_record(contenders[LINE], name=LINE, title="cuBLAS fp32", work=problem.flop)
+    ladder = ladder_of(GEMM_FP32, problem, lines=(line,) if line else ())
+    return replace(found, ladders={**found.ladders, GEMM_FP32.name: replace(ladder, rungs=rungs)})
+
+
+def ladder_of(ladder: KernelLadder, problem: Problem, lines: tuple[ReferenceLine, ...] = ()) -> Ladder:
+    """The record of a ladder of matrix products, without its rungs."""
+    reference = "2mnk: a multiplication and an addition for each product"
+    return Ladder(
+        title=ladder.title,
+        problem=str(problem),
+        dtype=ladder.dtype,
+        work=Quantity(problem.flop, "FLOP", "derived", reference=reference),
+        math_roof=ladder.math_roof,
+        level=None,
+        rungs=(),
+        lines=lines,
     )
 
 
-def _traffic(kernel: Kernel, problem: Problem, residency: Residency) -> dict[Level, Traffic]:
-    found = model(kernel, problem, residency)
+def residency(raw: Mapping[str, Any], hardware: Hardware) -> Residency | None:
+    """How many blocks of a contender's (first) launch an SM holds at once; None where it did not run."""
+    if not raw["launches"]:
+        return None
+    launch = raw["launches"][0]
+    threads = launch["block"][0] * launch["block"][1] * launch["block"][2]
+    limits = (hardware.threads_per_sm, hardware.registers_per_sm, hardware.shared_per_sm)
+    return Residency(hardware.sm_count, blocks_per_sm(threads, launch["registers"], launch["shared"], *limits))
+
+
+def traffic(kernel: Kernel, problem: Problem, at_once: Residency | None) -> dict[Level, Traffic]:
+    """Modelled bytes of one launch by level."""
+    found = model(kernel, problem, at_once)
 
     def modelled(value: float, source: Source, reference: str) -> Traffic:
         return Traffic(model=Quantity(value, "B", source, reference=reference))
 
-    traffic: dict[Level, Traffic] = {
+    levels: dict[Level, Traffic] = {
         "load_path": modelled(found.load_path, "derived", "warp-access model: wavefronts x 128 B"),
         "l2": modelled(found.l2, "derived", "each block fetches its rows and columns once"),
         "algorithmic": modelled(found.algorithmic, "derived", "each input read once, the output written once"),
     }
     if found.dram is not None:
-        traffic["dram"] = modelled(found.dram, "estimated", "blocks that run at the same time share what they read")
-    return traffic
+        levels["dram"] = modelled(found.dram, "estimated", "blocks that run at the same time share what they read")
+    return levels
+
+
+SUBJECT = Subject(
+    name=GEMM_FP32.name,
+    title="Matrix multiply in fp32 on the CUDA cores",
+    key=f"ladders.{GEMM_FP32.name}",
+    sources=tuple(kernel.source for kernel in GEMM_FP32.rungs),
+    collect=collect,
+    record=record,
+    steps=lambda plan: contest.steps(len(GEMM_FP32.rungs) + 1, plan.rounds),
+)
+
+
+ENTRIES = {kernel.name: (kernel.entry,) for kernel in GEMM_FP32.rungs}
+"""Entry points of every rung, for the counters."""
+
+
+def launch_all(quick: bool) -> None:
+    """Every rung once, in order: what Nsight Compute counts."""
+    import cupy
+
+    problem = problem_of(GEMM_FP32, quick)
+    a, b = verify.inputs(cupy, problem.m, problem.n, problem.k, SEED)
+    for rung in GEMM_FP32.rungs:
+        out = verify.poisoned(cupy, problem.m, problem.n)
+        load(rung, problem).run(a, b, out)
+        cupy.cuda.Device().synchronize()

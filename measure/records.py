@@ -175,8 +175,8 @@ class Build:
 class Rung:
     """One rung of a ladder.  `rate` in TFLOP/s; `samples` are raw seconds a run; `builds` one a launch of the run.
 
-    `absent` says why it was not run.  `math_roof` is the roof of the units it computes on, the ladder's where empty.  `figures` are what else was found, by name:
-    `bandwidth`, `speedup`, `ideal_speedup`, `quantisation_error`, `peak_memory`, `idle_issue_slots` and the like."""
+    `absent` says why it was not run.  `math_roof` is the roof of the units it computes on, the ladder's where empty.  `figures`
+    are what else was found: `bandwidth`, `speedup`, `quantisation_error`, `peak_memory`, `idle_issue_slots` and the like."""
 
     name: str
     title: str
@@ -334,7 +334,7 @@ class AllReduce:
 class Measurements:
     """One measurement file.  `latencies` by level: shared, l1, l2, l2_far, dram; `sweeps` and `ladders` by their subject.
 
-    `virtual_all_reduce` is the same algorithms among ranks that share one GPU's memory: right or wrong, never a link."""
+    `virtual_all_reduce` is the same algorithms among ranks that share one GPU's memory, never a link."""
 
     schema: int
     device: Device

@@ -56,14 +56,20 @@ def rung_intensity(ladder: Ladder, rung: Rung, level: Level) -> float | None:
     return intensity(ladder.work.value, traffic.best.value)
 
 
+def math_roof_of(ladder: Ladder, rung: Rung) -> str:
+    """The roof of the units that a rung computes on."""
+    return rung.math_roof or ladder.math_roof
+
+
 def shares(ladder: Ladder, rung: Rung, roofs: Mapping[str, Roof]) -> tuple[Share, ...]:
     """A rung's share of every roof that is known with it: the math roof first, then the levels from the math outwards."""
     if rung.rate is None:
         return ()
     rate, result = rung.rate.value, []
-    math_roof = roofs.get(ladder.math_roof)
+    name = math_roof_of(ladder, rung)
+    math_roof = roofs.get(name)
     if math_roof is not None and math_roof.best is not None:
-        result.append(Share(ladder.math_roof, math_roof.best.value, rate / math_roof.best.value))
+        result.append(Share(name, math_roof.best.value, rate / math_roof.best.value))
     for level in LEVELS:
         roof, flop_per_byte = roofs.get(LEVEL_ROOF[level]), rung_intensity(ladder, rung, level)
         if roof is not None and roof.best is not None and flop_per_byte is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -21,8 +21,9 @@ from kernels.launch import load_function
 from kernels.roofs import probes
 from measure.device import DATASHEETS, LANES, Hardware
 from measure.errors import VerificationError
-from measure.ladders import rounded
-from measure.records import Quantity, Roof
+from measure.ladder_record import rounded
+from measure.records import Measurements, Quantity, Roof
+from measure.subject import Bench, Context, Raw, Subject
 from measure.timing import Plan, Run, Stopwatch, summarise
 
 NAMES = ("fp32", "load_path", "l1", "l2", "dram", "dram_copy")
@@ -41,11 +42,9 @@ class Try:
     check: Callable[[], None]
 
 
-def measure_roofs(
-    hardware: Hardware, plan: Plan, quick: bool, done: Callable[[str], None]
-) -> tuple[dict[str, Roof], list[float]]:
-    """Every roof by its name, and the clocks seen in MHz.  Raises VerificationError where a probe did not do its work."""
-    watch = Stopwatch(hardware)
+def collect(bench: Bench) -> Raw:
+    """Seconds of every probe's best launch shape.  Raises VerificationError where a probe did not do its work."""
+    hardware, watch, quick = bench.hardware, bench.watch, bench.quick
     clocks: list[float] = []
     tries: dict[str, Callable[[], Iterable[Try]]] = {
         "fp32": lambda: _fma(hardware, watch),
@@ -55,23 +54,31 @@ def measure_roofs(
         "dram": lambda: _reads(hardware, watch, _dram_size(hardware, quick)),
         "dram_copy": lambda: _copies(hardware, _dram_size(hardware, quick) // 2),
     }
-    roofs = {}
+    found: Raw = {}
     for name in NAMES:
         with watch.clock_into(clocks):
-            amount, words, samples = _best(watch, tries[name](), plan)
-        unit = "TFLOP/s" if name == "fp32" else "TB/s"
-        rates = [amount / seconds / 1e12 for seconds in samples]
+            amount, words, samples = _best(watch, tries[name](), bench.plan)
+        found[name] = {"amount": amount, "words": words, "seconds": samples}
+        _release()
+        bench.step(f"roof {name}")
+    return {"roofs": found, "clocks": clocks}
+
+
+def record(found: Measurements, raw: Raw, context: Context) -> Measurements:
+    """The roofs with what the datasheet says and what units times width times clock gives."""
+    roofs = dict(found.roofs)
+    for name, one in raw["roofs"].items():
+        math_roof = name == "fp32"
+        rates = [one["amount"] / seconds / 1e12 for seconds in one["seconds"]]
         roofs[name] = Roof(
             title=TITLES[name],
-            kind="math" if name == "fp32" else "memory",
-            measured=summarise(rates, unit, words),
-            computed=_computed(name, hardware),
-            datasheet=_datasheet(name, hardware),
+            kind="math" if math_roof else "memory",
+            measured=summarise(rates, "TFLOP/s" if math_roof else "TB/s", one["words"]),
+            computed=_computed(name, context.hardware),
+            datasheet=_datasheet(name, context.hardware),
             samples=rounded(rates),
         )
-        _release()
-        done(name)
-    return roofs, clocks
+    return replace(found, roofs=roofs)
 
 
 TITLES = {
@@ -274,3 +281,14 @@ def _release() -> None:
     import cupy
 
     cupy.get_default_memory_pool().free_all_blocks()
+
+
+SUBJECT = Subject(
+    name="roofs",
+    title="Roofs: FMA units, load path, L1, L2, device memory",
+    key="roofs",
+    sources=(probes.FMA.source, probes.BANDWIDTH.source),
+    collect=collect,
+    record=record,
+    steps=lambda plan: len(NAMES),
+)

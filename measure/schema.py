@@ -15,7 +15,7 @@ import tempfile
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import cattrs
 from cattrs.cols import homogenous_tuple_structure_factory, mapping_structure_factory
@@ -24,6 +24,8 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
 
 from measure.errors import OutputError, SchemaError
 from measure.records import SCHEMA_VERSION, Measurements, Quantity
+
+T = TypeVar("T")
 
 _KEY = re.compile(r"\['([^']*)'\]")
 _NUMBERS = re.compile(r"\[\s+(-?\d[^\[\]{}\"]*?)\s+\]")
@@ -221,6 +223,17 @@ def load(path: Path) -> Measurements:
     return from_document(document, str(path))
 
 
+def structure(value: object, kind: type[T], where: str) -> T:
+    """Plain JSON values as a record of one type.  Raises SchemaError of one line."""
+    try:
+        return _CONVERTER.structure(value, kind)
+    except Exception as error:
+        lines = cattrs.transform_error(error, format_exception=_words)
+        what, _, path = lines[0].rpartition(" @ ")
+        place = _KEY.sub(r".\1", path).removeprefix("$")
+        raise SchemaError(f"{where}{place}: {what}") from None
+
+
 def unstructure(record: object) -> Any:
     """Plain JSON values of any record; fields that hold their default are left out."""
     return _CONVERTER.unstructure(record)
@@ -284,6 +297,13 @@ def _problems(found: Measurements) -> Iterator[tuple[str, str]]:
                 yield f"$.ladders.{name}.rungs[{index}].rate.value", f"expected more than 0, found {rung.rate.value}"
             if rung.rate is not None and rung.rate.source == "measured" and not rung.verified:
                 yield f"$.ladders.{name}.rungs[{index}].rate", "expected no measured rate that was not verified, found one"
+    for name, sweep in found.sweeps.items():
+        series_names = [series.name for series in sweep.series]
+        for index, series in enumerate(sweep.series):
+            if series.name in series_names[:index]:
+                yield f"$.sweeps.{name}.series[{index}].name", f"expected a new name, found {series.name!r} again"
+            if not series.values:
+                yield f"$.sweeps.{name}.series[{index}].values", "expected at least one value, found none"
     for name, roof in found.roofs.items():
         for field in ("measured", "computed", "datasheet", "published"):
             roof_quantity = getattr(roof, field)

@@ -107,7 +107,7 @@ def _ladder(dataset: Dataset, name: str) -> str:
 
 
 def _latencies(dataset: Dataset) -> str:
-    found = {name: dataset.get(f"latencies.{name}") for name in ("shared", "l1", "l2", "l2_far", "dram")}
+    found = {name: dataset.get(f"latencies.{name}.cycles") for name in ("shared", "l1", "l2", "l2_far", "dram")}
     words = ", ".join(f"{name} {number(reading.quantity)}" for name, reading in found.items() if reading is not None)
     return f"latency of a load in cycles: {words}" if words else ""
 

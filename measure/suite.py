@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import os
-import platform
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from kernels.catalogue import KernelError, sources_sha256
+from kernels.catalogue import sources_sha256
 from measure import schema
-from measure.device import Hardware, describe, driver_version, explain, python_version, require_gpu, throttle_reasons
-from measure.errors import MeasureError, NoGPUError, OutputError, SchemaError
-from measure.progress import Progress, progress
-from measure.records import SCHEMA_VERSION, Measurements, Run
+from measure.backend import Backend, Collected, Keeping, Live
+from measure.errors import MeasureError, OutputError, SchemaError
+from measure.progress import progress
+from measure.records import SCHEMA_VERSION, Measurements, Run, SubjectRun
 from measure.roofline_model import binding_level
-from measure.timing import FULL, QUICK, Plan, Stopwatch, summarise
+from measure.subject import Context, Subject
+from measure.subjects import SUBJECTS
+from measure.timing import FULL, QUICK, summarise
 
-SUBJECTS = ("roofs", "latencies", "gemm_fp32", "counters", "index", "launch", "divergence")
-"""What can be measured, in order; `counters` adds to gemm_fp32 and is skipped where Nsight Compute is not to be had."""
+CLOCK_SUBJECTS = ("roofs", "gemm_fp32")
+"""The subjects whose clock is the run's, the later over the earlier: both keep the whole GPU busy for seconds."""
 
-ROOFS_STEPS = 6
-LATENCY_STEPS = 5
-LADDER_TURNS = 7  # six rungs and cuBLAS
-KEYS = {"roofs": "roofs", "latencies": "latencies", "gemm_fp32": "ladders.gemm_fp32", "counters": "counters"}
+
+def names() -> tuple[str, ...]:
+    """Every subject by its name, in order."""
+    return tuple(subject.name for subject in SUBJECTS)
 
 
 def default_output(slug: str) -> Path:
@@ -34,32 +36,44 @@ def default_output(slug: str) -> Path:
     return Path("out") / f"{slug}.json"
 
 
-def measure(out: Path | None = None, only: Sequence[str] = (), quick: bool = False) -> Path:
-    """Measure the current GPU and write one file; returns its path.
+def measure(
+    out: Path | None = None,
+    only: Sequence[str] = (),
+    quick: bool = False,
+    backend: Backend | None = None,
+    keep_raw: Path | None = None,
+) -> Path:
+    """Measure a GPU, the current one by default, and write one file; returns its path.
 
-    `only` names subjects out of SUBJECTS.  A file that is there already, of the same GPU, kernels and thoroughness, keeps its
-    other subjects, and without `only` just what it lacks is measured.  Raises NoGPUError, OutputError, MeasureError.
+    `only` names subjects.  A file that is there already, of the same GPU, keeps what it has; without `only` just what it lacks,
+    or has from other kernels or a quicker look, is measured.  `keep_raw` is where the raw samples go as well.  Raises
+    NoGPUError, OutputError, MeasureError.
     """
-    unknown = [name for name in only if name not in SUBJECTS]
+    unknown = [name for name in only if name not in names()]
     if unknown:
-        raise MeasureError(f"unknown subject {unknown[0]!r}; known are {', '.join(SUBJECTS)}")
-    if out is not None:
-        check_writable(out)
-    hardware = require_gpu()
-    path = out or default_output(hardware.slug)
+        raise MeasureError(f"unknown subject {unknown[0]!r}; known are {', '.join(names())}")
+    for path in filter(None, (out, keep_raw)):
+        check_writable(path)
+    if backend is None:
+        backend = Live()
+    path = out or default_output(backend.device.slug)
     check_writable(path)
-    plan = QUICK if quick else FULL
-    found = _begin(path, hardware, quick)
-    wanted = tuple(only) if only else tuple(name for name in SUBJECTS if not _has(found, name))
-    steps = sum(
-        {"roofs": ROOFS_STEPS, "latencies": LATENCY_STEPS, "gemm_fp32": 1 + plan.rounds * LADDER_TURNS}.get(name, 1)
-        for name in wanted
-    )
-    began = time.monotonic()
-    with progress(steps, f"measuring {hardware.name}") as show:
-        for name in wanted:
-            found = _with_subject(found, name, hardware, plan, quick, show)
-            found = _levelled(replace(found, run=_run(found, quick, time.monotonic() - began)))
+    if keep_raw is not None:
+        backend = Keeping(backend, keep_raw)
+    found = _begin(path, backend)
+    wanted = [one for one in SUBJECTS if (one.name in only if only else not _has(found, one, quick))]
+    plan, began = QUICK if quick else FULL, time.monotonic()
+    with progress(sum(one.steps(plan) for one in wanted), f"measuring {backend.device.name}") as show:
+        for subject in wanted:
+            missing = [name for name in subject.needs if name not in _subjects(found)]
+            if missing:
+                collected = Collected(None, 0.0, _today(), absent=f"{missing[0]} was not measured")
+            else:
+                collected = backend.collect(subject, quick, show.step)
+            if collected.absent:
+                show.step(f"{subject.name}: {collected.absent}")
+            found = _with_subject(found, subject, collected, backend, quick)
+            found = replace(found, run=replace(_run(found, backend), seconds=round(time.monotonic() - began, 1)))
             schema.save(found, path)
     return path
 
@@ -77,162 +91,72 @@ def check_writable(path: Path) -> None:
         raise OutputError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def _begin(path: Path, hardware: Hardware, quick: bool) -> Measurements:
+def _begin(path: Path, backend: Backend) -> Measurements:
     """What is there to go on with, or an empty document."""
-    device = describe(hardware)
-    fresh = Measurements(schema=SCHEMA_VERSION, device=device, run=None, provenance=f"Measured on one {hardware.name}.")
+    device = backend.device
+    fresh = Measurements(schema=SCHEMA_VERSION, device=device, run=None, provenance=f"Measured on one {device.name}.")
     if not path.exists():
         return fresh
     try:
         before = schema.load(path)
     except SchemaError as error:
         raise OutputError(f"{path}: holds something else than measurements, so it is left alone ({error})") from None
-    same = before.run is not None and before.run.kernels_sha256 == sources_sha256() and before.run.quick == quick
     if before.device.slug != device.slug:
         raise OutputError(f"{path}: holds measurements of {before.device.name}; give another file for {device.name}")
-    return replace(before, device=device) if same else fresh
+    return replace(before, device=device, schema=SCHEMA_VERSION) if before.run is not None else fresh
 
 
-def _has(found: Measurements, name: str) -> bool:
-    if name in ("roofs", "latencies"):
-        return bool(getattr(found, name))
-    if name == "gemm_fp32":
-        return name in found.ladders
-    if name == "counters":
-        ladder = found.ladders.get("gemm_fp32")
-        return ladder is not None and any(rung.counters for rung in ladder.rungs)
-    return getattr(found.traces, name) is not None
+def _subjects(found: Measurements) -> dict[str, SubjectRun]:
+    return dict(found.run.subjects) if found.run is not None else {}
 
 
-def _with_subject(found: Measurements, name: str, hardware: Hardware, plan: Plan, quick: bool, show: Progress) -> Measurements:
+def _has(found: Measurements, subject: Subject, quick: bool) -> bool:
+    """Whether the file holds a subject as measured from today's kernels, and thoroughly enough."""
+    before = _subjects(found).get(subject.name)
+    return before is not None and before.sources_sha256 == sources_sha256(subject.sources) and (quick or not before.quick)
+
+
+def _with_subject(found: Measurements, subject: Subject, collected: Collected, backend: Backend, quick: bool) -> Measurements:
     """The document with one more subject, or with the reason why it is missing."""
-    key = KEYS.get(name, f"traces.{name}")
-    try:
-        result = _MEASURE[name](found, hardware, plan, quick, show)
-    except NoGPUError:
-        raise
-    except Exception as error:
-        if not isinstance(error, MeasureError | KernelError) and not type(error).__module__.startswith("cupy"):
-            raise  # a mistake of ours; what CUDA refuses (memory, a lost device) is a reason like any other
-        reason = explain(str(error))
-        show.step(f"{name}: {reason}")
-        return replace(found, absent={**found.absent, key: reason})
-    return replace(result, absent={subject: reason for subject, reason in result.absent.items() if subject != key})
-
-
-def _roofs(found: Measurements, hardware: Hardware, plan: Plan, quick: bool, show: Progress) -> Measurements:
-    from measure.roofs import measure_roofs
-
-    roofs, clocks = measure_roofs(hardware, plan, quick, lambda name: show.step(f"roof {name}"))
-    return _clocked(replace(found, roofs=roofs), clocks, hardware)
-
-
-def _latencies(found: Measurements, hardware: Hardware, plan: Plan, quick: bool, show: Progress) -> Measurements:
-    from measure.latency import measure_latencies
-
-    return replace(found, latencies=measure_latencies(hardware, quick, lambda name: show.step(f"latency {name}")))
-
-
-def _gemm_fp32(found: Measurements, hardware: Hardware, plan: Plan, quick: bool, show: Progress) -> Measurements:
-    from measure.ladders import LADDERS, measure_ladder, problem_of
-
-    ladder = LADDERS["gemm_fp32"]
-    record = measure_ladder(ladder, hardware, plan, problem_of(ladder, quick), lambda name: show.step(f"rung {name}"))
-    clocks = [rung.clock.value for rung in record.rungs if rung.clock is not None]
-    return _clocked(replace(found, ladders={**found.ladders, ladder.name: record}), clocks, hardware)
-
-
-def _counters(found: Measurements, hardware: Hardware, plan: Plan, quick: bool, show: Progress) -> Measurements:
-    from measure import counters
-    from measure.ladders import LADDERS, problem_of, with_counters
-
-    ladder = LADDERS["gemm_fp32"]
-    if ladder.name not in found.ladders:
-        raise MeasureError("the ladder gemm_fp32 was not measured")
-    counted = counters.read(ladder, problem_of(ladder, quick))
-    show.step("counters")
-    return replace(found, ladders={**found.ladders, ladder.name: with_counters(found.ladders[ladder.name], counted)})
-
-
-def _index(found: Measurements, hardware: Hardware, plan: Plan, quick: bool, show: Progress) -> Measurements:
-    from measure.trace import index_trace
-
-    trace = index_trace()
-    show.step("index trace")
-    return replace(found, traces=replace(found.traces, index=trace))
-
-
-def _launch(found: Measurements, hardware: Hardware, plan: Plan, quick: bool, show: Progress) -> Measurements:
-    from measure.trace import launch_trace
-
-    trace = launch_trace(hardware)
-    show.step("launch trace")
-    return replace(found, traces=replace(found.traces, launch=trace))
-
-
-def _divergence(found: Measurements, hardware: Hardware, plan: Plan, quick: bool, show: Progress) -> Measurements:
-    from measure.trace import divergence_trace
-
-    trace = divergence_trace(Stopwatch(hardware))
-    show.step("divergence trace")
-    return replace(found, traces=replace(found.traces, divergence=trace))
-
-
-_MEASURE: dict[str, Callable[[Measurements, Hardware, Plan, bool, Progress], Measurements]] = {
-    "roofs": _roofs,
-    "latencies": _latencies,
-    "gemm_fp32": _gemm_fp32,
-    "counters": _counters,
-    "index": _index,
-    "launch": _launch,
-    "divergence": _divergence,
-}
-
-
-def _clocked(found: Measurements, clocks: Sequence[float], hardware: Hardware) -> Measurements:
-    """Note the SM clock over the rounds, and whether it was held down."""
-    run = found.run or Run(date=_today())
-    if clocks:
-        run = replace(run, clock=summarise(clocks, "MHz", "cycles over nanoseconds on every SM, a sample a round"))
-    reasons = throttle_reasons()
-    if reasons:
-        note = f"clock held down by {', '.join(reasons)}"
-        run = replace(run, throttled=True, notes=run.notes if note in run.notes else (*run.notes, note))
-    return replace(found, run=run)
-
-
-def _levelled(found: Measurements) -> Measurements:
-    """Every ladder at the memory level that binds it, as soon as roofs and bytes are there."""
+    run = found.run or Run(date=collected.date)
+    subjects = dict(run.subjects)
+    absent = {key: reason for key, reason in found.absent.items() if key != subject.key}
+    reason = collected.absent
+    if collected.raw is not None:
+        try:
+            found = subject.record(found, collected.raw, Context(backend.hardware, quick))
+            digest = sources_sha256(subject.sources)
+            subjects[subject.name] = SubjectRun(collected.date, collected.seconds, digest, quick, collected.reasons)
+        except MeasureError as error:
+            reason = str(error)
+    if reason:
+        absent[subject.key] = reason
+        subjects.pop(subject.name, None)
+    elif subject.name in CLOCK_SUBJECTS and collected.raw and collected.raw.get("clocks"):
+        words = "cycles over nanoseconds on every SM, a sample a round"
+        run = replace(run, clock=summarise(collected.raw["clocks"], "MHz", words))
+    found = replace(found, absent=absent, run=replace(run, subjects=subjects))
     ladders = {name: replace(ladder, level=binding_level(ladder, found.roofs)) for name, ladder in found.ladders.items()}
     return replace(found, ladders=ladders)
 
 
+def _run(found: Measurements, backend: Backend) -> Run:
+    """The record of the run so far, with every version that can change a figure."""
+    run = found.run or Run(date=_today())
+    subjects = run.subjects.values()
+    held = sorted({reason for one in subjects for reason in one.throttle_reasons})
+    slow = any(rung.throttled for ladder in found.ladders.values() for rung in ladder.rungs)
+    versions: dict[str, Any] = dict(backend.versions)
+    return replace(
+        run,
+        **versions,
+        date=max((one.date for one in subjects), default=run.date),
+        kernels_sha256=sources_sha256(),
+        quick=any(one.quick for one in subjects),
+        throttled=bool(held) or slow,
+        notes=(f"clock held down by {', '.join(held)}",) if held else (),
+    )
+
+
 def _today() -> str:
     return datetime.now(UTC).date().isoformat()
-
-
-def _run(found: Measurements, quick: bool, seconds: float) -> Run:
-    """The record of the run so far, with every version that can change a figure."""
-    import cupy
-    import numpy
-
-    from kernels.build import nvrtc_version
-
-    def cuda(number: int) -> str:
-        return f"{number // 1000}.{number % 1000 // 10}"
-
-    return replace(
-        found.run or Run(date=_today()),
-        date=_today(),
-        driver=driver_version(),
-        cuda_driver=cuda(cupy.cuda.runtime.driverGetVersion()),
-        cuda_runtime=cuda(cupy.cuda.runtime.runtimeGetVersion()),
-        nvrtc=".".join(map(str, nvrtc_version())),
-        cupy=cupy.__version__,
-        numpy=numpy.__version__,
-        python=python_version(),
-        system=f"{platform.system()} {platform.machine()}",
-        kernels_sha256=sources_sha256(),
-        quick=quick,
-        seconds=round(seconds, 1),
-    )

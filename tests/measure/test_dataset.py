@@ -106,7 +106,7 @@ def test_what_is_absent_is_none_and_says_why(two: tuple[Path, Path]) -> None:
         "roofs.fp32.published",
         "ladders.gemm_fp32.rungs.two.rate",
         "ladders.none.rungs.x.rate",
-        "latencies.dram",
+        "latencies.dram.cycles",
         "traces.launch.duration",
         "all_reduce.bus_bandwidth.ring",
         "derived.ridge.l2.fp32",

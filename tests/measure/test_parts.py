@@ -8,8 +8,9 @@ import pytest
 from kernels.roofs import probes
 from kernels.traces import probes as traces
 from measure import counters
+from measure.counters import with_counters
 from measure.device import DATASHEETS, Hardware, describe, explain
-from measure.ladders import rate, rounded, with_counters
+from measure.ladder_record import rate, rounded
 from measure.patterns import patterns
 from measure.records import Ladder, Quantity, Rung, Traffic
 from measure.roofs import chain_after, tile_sum

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ def document() -> dict[str, Any]:
     rung = {"name": "first", "title": "First", "change": "none", "rate": measured, "verification": verification}
     cycles = {"value": 20.0, "unit": "cycles", "source": "measured"}
     whole = {
-        "schema": 1,
+        "schema": 2,
         "device": {"name": "A GPU", "slug": "a-gpu", "memory": {"kind": "HBM3"}},
         "run": {"date": "2026-12-02"},
         "roofs": {"fp32": {"title": "FMA", "kind": "math", "measured": dict(measured)}},
@@ -36,7 +35,7 @@ def document() -> dict[str, Any]:
                 "work": None,
                 "math_roof": "fp32",
                 "level": None,
-                "rungs": [rung, {**rung, "name": "second", "build": {"grid": [1, 2, 3], "block": [32, 1, 1]}}],
+                "rungs": [rung, {**rung, "name": "second", "builds": [{"grid": [1, 2, 3], "block": [32, 1, 1]}]}],
             }
         },
         "traces": {
@@ -138,10 +137,10 @@ BAD: list[tuple[str, object, str, str]] = [
     ("traces.launch.end_ns", [10, 4], "$.traces.launch.end_ns[1]", "expected 5 or later (its start), found 4"),
     ("traces.index.values", [0], "$.traces.index.values", "expected 2 values (blocks x threads), found 1"),
     ("traces.divergence.end", [1], "$.traces.divergence.end", "expected 2 values (lanes), found 1"),
-    ("schema", 0, "$.schema", "expected a schema version from 1 to 1, found 0"),
+    ("schema", 0, "$.schema", "expected a schema version from 1 to 2, found 0"),
     ("schema", "1", "$.schema", "found the text '1'"),
     ("schema", KeyError, "$.schema", "found none"),
-    ("schema", 99, "$.schema", "expected a schema version up to 1, found 99: it needs a newer release"),
+    ("schema", 99, "$.schema", "expected a schema version up to 2, found 99: it needs a newer release"),
 ]
 
 
@@ -239,14 +238,34 @@ def test_an_unwritable_place_is_one_line_and_leaves_nothing(tmp_path: Path, monk
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_older_version_is_upgraded_on_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if version 1 had called the device `gpu` and version 2 renamed it."""
-    old = copy.deepcopy(document())
-    old["gpu"] = old.pop("device")
+def test_an_older_version_is_upgraded_on_read() -> None:
+    """Version 1 had one build a rung, and cycles alone for a latency."""
+    old = document()
+    rungs = old["ladders"]["gemm_fp32"]["rungs"]
+    rungs[1]["build"] = rungs[1].pop("builds")[0]
+    cycles = {"value": 692.0, "unit": "cycles", "source": "measured"}
+    found = schema.from_document({**old, "schema": 1, "latencies": {"dram": cycles}})
+    assert found.schema == SCHEMA_VERSION
+    assert [len(rung.builds) for rung in found.ladders["gemm_fp32"].rungs] == [0, 1]
+    assert found.ladders["gemm_fp32"].rungs[1].builds[0].grid == (1, 2, 3)
+    assert found.latencies["dram"].cycles == Quantity(692.0, "cycles", "measured") and found.latencies["dram"].time is None
 
-    def rename(before: dict[str, Any]) -> dict[str, Any]:
-        return {**{key: value for key, value in before.items() if key != "gpu"}, "device": before["gpu"], "schema": 2}
 
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", 2)
-    monkeypatch.setitem(schema.UPGRADES, 1, rename)
-    assert schema.from_document(old).device.name == "A GPU"
+@pytest.mark.parametrize(
+    ("place", "value"), [("ladders", []), ("latencies", 3), ("ladders.gemm_fp32.rungs", {}), ("ladders.gemm_fp32.rungs.0", "x")]
+)
+def test_an_older_file_with_a_wrong_shape_is_refused_in_one_line(place: str, value: object) -> None:
+    broken = {**changed(place, value), "schema": 1} if "." in place else {**document(), place: value, "schema": 1}
+    with pytest.raises(SchemaError, match=rf"^measurements: \$\.{place.split('.')[0]}.*expected ") as caught:
+        schema.from_document(broken)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_sweep_needs_series_of_different_names() -> None:
+    values = {"1": {"value": 1.0, "unit": "", "source": "measured"}}
+    series = {"name": "branching", "title": "Branching", "values": values}
+    sweep = {"title": "t", "parameter": "paths", "unit": "", "kernel": "k", "series": [series, dict(series)]}
+    with pytest.raises(SchemaError, match=r"\$\.sweeps\.paths\.series\[1\]\.name: expected a new name, found 'branching'"):
+        schema.from_document({**document(), "sweeps": {"paths": sweep}})
+    with pytest.raises(SchemaError, match=r"\$\.sweeps\.paths\.series\[0\]\.values: expected at least one value, found none"):
+        schema.from_document({**document(), "sweeps": {"paths": {**sweep, "series": [{**series, "values": {}}]}}})
