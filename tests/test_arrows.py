@@ -23,6 +23,9 @@ MAY_IMPORT = {
         "measure.dataset",
         "measure.roofline_model",
         "measure.errors",
+        "measure.doctor",  # what a measurement needs, told beside what a render needs
+        "measure.finding",
+        "measure.machine.package",
         "audio.timeline",
         "audio.timeline_file",
         "audio.tracks",

@@ -1,4 +1,4 @@
-"""What a render and a measurement need, checked one by one, each failure with its cure.  Needs no library itself."""
+"""What a render needs, checked one by one, each failure with its cure; `measure.doctor` adds what a measurement needs."""
 
 from __future__ import annotations
 
@@ -6,29 +6,19 @@ import importlib
 import importlib.metadata
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+
+from measure import doctor
+from measure.finding import Finding, show
+from measure.machine import package
 
 ROOT = Path(__file__).resolve().parents[2]
 FILM_LIBRARIES = ("manim", "manimpango", "cairo", "av", "numba", "numpy", "scipy", "PIL", "pydub", "click", "rich", "cattrs")
 PACKAGES = {"cairo": "pycairo", "PIL": "pillow"}
 FONTS = ("InterDisplay-Bold.otf", "InterDisplay-Medium.otf", "JetBrainsMono-Bold.ttf", "JetBrainsMono-Medium.ttf")
 ROOM = 3e9  # bytes: a film of the default quality with its segments, and as much again
-State = Literal["ok", "FAILS", "absent"]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at; `FAILS` means that the film cannot be rendered, `absent` that only measuring lacks it."""
-
-    what: str
-    state: State
-    found: str
-    cure: str = ""
 
 
 def python() -> Finding:
@@ -125,38 +115,16 @@ def disk() -> Iterator[Finding]:
             )
 
 
-def gpu() -> Iterator[Finding]:
-    """Only measuring needs these."""
-    smi = shutil.which("nvidia-smi")
-    names = ""
-    if smi:
-        query = [smi, "--query-gpu=name,driver_version", "--format=csv,noheader"]
-        asked = subprocess.run(query, capture_output=True, text=True, check=False, timeout=30)
-        names = "; ".join(asked.stdout.split("\n")).strip("; ") if asked.returncode == 0 else ""
-    yield Finding(
-        "NVIDIA GPU", "ok" if names else "absent", names or "none found", "only ./roofline measure needs one, with its driver"
-    )
-    for what, packages in (
-        ("NVRTC", ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu13", "nvidia-cuda-nvrtc-cu12")),
-        ("CuPy", ("cupy-cuda13x", "cupy-cuda12x", "cupy")),
-    ):
-        found = [f"{name} {version}" for name in packages if (version := _version(name))]
-        yield Finding(what, "ok" if found else "absent", ", ".join(found) or "not installed", "./roofline measure installs it")
-    ncu = shutil.which("ncu")
-    yield Finding("Nsight Compute", "ok" if ncu else "absent", ncu or "no ncu program", "optional: it adds hardware counters")
-
-
-def _version(package: str) -> str:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return ""
+def charts() -> Finding:
+    """Only a roofline as a picture needs it."""
+    version = package("matplotlib")
+    return Finding("matplotlib", "ok" if version else "note", version or "not installed", "./roofline show --png installs it")
 
 
 def findings() -> Iterator[Finding]:
     """Everything, in order; a check that itself breaks is a failure with its error."""
-    single: tuple[Callable[[], Finding], ...] = (python, fonts, track)
-    several: tuple[Callable[[], Iterator[Finding]], ...] = (libraries, encoders, measurement_files, disk, gpu)
+    single: tuple[Callable[[], Finding], ...] = (python, fonts, track, charts)
+    several: tuple[Callable[[], Iterator[Finding]], ...] = (libraries, encoders, measurement_files, disk)
     yield single[0]()
     yield from several[0]()
     yield from several[1]()
@@ -167,10 +135,14 @@ def findings() -> Iterator[Finding]:
 
 
 def main() -> int:
-    """Print every finding; 0 when the film can be rendered here, else 1."""
-    failed = 0
-    for finding in findings():
-        failed += finding.state == "FAILS"
-        print(f"{finding.state:6} {finding.what}: {finding.found}" + ("" if finding.state == "ok" else f"; {finding.cure}"))
+    """Print every finding; 0 when the film can be rendered here, whether or not a GPU can be measured, else 1."""
+    film = list(findings())
+    show("rendering the film", film)
+    gpu = list(doctor.findings())
+    print()
+    show("measuring a GPU", gpu)
+    failed = sum(finding.state == "FAILS" for finding in film)
+    print()
     print("the film can be rendered here" if not failed else f"the film cannot be rendered here yet: {failed} to cure")
+    print(doctor.summary(gpu))
     return 1 if failed else 0
