@@ -1,8 +1,9 @@
 """What the film reads: one or several measurement files seen as one, each subject still owned by the file it came from.
 
 Files are overlaid by subject (`measure.keys.subject_of`): a later file's roofs, ladder, trace or all-reduce replaces an
-earlier file's whole, never figure by figure.  Every read is recorded, so that a picture can be cached under the values it was
-drawn from.
+earlier file's whole, never figure by figure.  Every read is noted, field by field (`measure.noted`), so that a picture can be
+cached under the values it was drawn from.  Keys of reads are dotted keys, and: `X?` whether there is an X, and whose;
+`X#` which members X has; `X@device.F` and `X@run.F` a field of the device or run that X belongs to.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, Generic, TypeVar
 
 from measure import derived, keys, roofline_model, schema
 from measure.errors import DatasetKeyError, SchemaError
+from measure.noted import MEMBERS, member_names, noted
 from measure.records import (
     AllReduce,
     Device,
@@ -30,6 +32,7 @@ from measure.records import (
     Run,
     Rung,
     Sweep,
+    Traffic,
 )
 
 T = TypeVar("T")
@@ -149,14 +152,14 @@ class Dataset:
     @property
     def device(self) -> Device:
         """The GPU of the main file: what the chip, the title and the HUD show."""
-        self._reads.add("device")
-        return self._main.content.device
+        return noted(self._main.content.device, "device", self._reads.add)
 
     @property
     def run(self) -> Run | None:
         """The run of the main file, None where its figures were published, not measured."""
-        self._reads.add("run")
-        return self._main.content.run
+        run = self._main.content.run
+        self._reads.add("run?")
+        return None if run is None else noted(run, "run", self._reads.add)
 
     @property
     def reads(self) -> frozenset[str]:
@@ -231,12 +234,8 @@ class Dataset:
 
     def bound_by(self, ladder: str, rung: str) -> roofline_model.Share | None:
         """The roof that a rung runs within 30 % of, on its own GPU; None: no bound may be named."""
-        owned = self.ladder(ladder)
-        self._reads.add("roofs")
-        found = keys.step_into(owned.value, ("rungs", rung), rung) if owned else None
-        if owned is None or not isinstance(found, Rung):
-            return None
-        return roofline_model.bound_by(owned.value, found, self._roofs_of(ladder))
+        self._reads.add(f"bound.{ladder}.{rung}")
+        return self._bound(ladder, rung)
 
     def why_absent(self, subject: str) -> str:
         """Why a key or subject is missing: the reason that its file gives, or that no file has it."""
@@ -257,33 +256,53 @@ class Dataset:
         return digest.hexdigest()
 
     def _held(self, key: str) -> object:
-        """Whatever a recorded key holds, as plain values."""
+        """Whatever a noted key holds, as plain values."""
         head, _, rest = key.partition(".")
         if head == "absent":
             return self.why_absent(rest)
         if head == "main":
             return [self._main.stem, schema.unstructure(self._main.content)]
+        if head == "bound":
+            return schema.unstructure(self._bound(*rest.split(".")))
         if head == "derived":
             reading = self._read(key)
             return None if reading is None else [reading.file, reading.device.name, schema.unstructure(reading.quantity)]
-        file = self._owner(key)
+        subject, _, of_owner = key.partition("@")
+        subject = subject.rstrip("?#")
+        file = self._owner(subject)
         if file is None:
             return None
-        steps = key.removesuffix(".best").split(".")
-        value = schema.unstructure(keys.step_into(file.content, steps, key))
-        return [file.stem, file.content.device.name, schema.unstructure(file.content.run), value]
+        steps = subject.removesuffix(".best").split(".")
+        value = keys.step_into(file.content, of_owner.split(".") if of_owner else steps, key)
+        if key.endswith("?"):
+            return None if value is None else [file.stem, file.content.device.name]
+        if key.endswith(MEMBERS):
+            return list(value) if isinstance(value, Mapping) else member_names(value) if isinstance(value, tuple) else None
+        if isinstance(value, Roof | Traffic):
+            value = keys.resolve(file.content, subject)  # what `get` gave for this key
+        return [file.stem, file.content.device.name, schema.unstructure(value)]
+
+    def _bound(self, ladder: str, rung: str) -> roofline_model.Share | None:
+        file = self._owners.get(f"ladders.{ladder}")
+        found = keys.step_into(file.content, ("ladders", ladder, "rungs", rung), rung) if file else None
+        if file is None or not isinstance(found, Rung):
+            return None
+        return roofline_model.bound_by(file.content.ladders[ladder], found, self._roofs_of(ladder))
 
     def _owner(self, key: str) -> _File | None:
         subject = keys.subject_of(key)
         return self._main if subject in ("device", "run") else self._owners.get(subject)
 
     def _owned(self, key: str) -> Owned[Any] | None:
-        self._reads.add(key)
+        note = self._reads.add
+        note(f"{key}?")
         file = self._owner(key)
         value = keys.step_into(file.content, key.split("."), key) if file else None
         if file is None or value is None:
             return None
-        return Owned(value, file.content.device, file.content.run, key, file.stem)
+        run = file.content.run
+        device = noted(file.content.device, f"{key}@device", note)
+        return Owned(noted(value, key, note), device, None if run is None else noted(run, f"{key}@run", note), key, file.stem)
 
     def _read(self, key: str) -> Reading | None:
         if key.startswith("derived."):

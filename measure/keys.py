@@ -1,7 +1,8 @@
 """Dotted keys into measurement records: `ladders.gemm_fp32.rungs.coalesced.rate` names one quantity of one file.
 
-A step is a field of a record, a key of a mapping, or the `name` of a member of a list.  A key that ends at a roof or at a
-traffic record goes on to the field that its `best` property picks, so that the resolved key always names a quantity.
+A step is a field of a record, a key of a mapping, or the `name` of a member of a list (its place where it has none).  A key
+that ends at a roof or at a traffic record goes on to the field that its `best` property picks, so that the resolved key always
+names a quantity.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def step_into(value: object, steps: Sequence[str], key: str) -> object:
         if isinstance(value, Mapping):
             value = value.get(step)
         elif isinstance(value, tuple):
-            value = next((member for member in value if getattr(member, "name", None) == step), None)
+            value = next((one for index, one in enumerate(value) if getattr(one, "name", str(index)) == step), None)
         elif dataclasses.is_dataclass(value):
             names = [field.name for field in dataclasses.fields(value)]
             if step == "best" and isinstance(value, Roof | Traffic):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from measure import schema
-from measure.dataset import Dataset, find_file, known_names
+from measure.dataset import Dataset, Owned, find_file, known_names
 from measure.errors import DatasetKeyError, SchemaError
 from measure.records import (
     SCHEMA_VERSION,
@@ -175,20 +176,72 @@ def test_every_read_is_recorded_and_nothing_else(two: tuple[Path, Path]) -> None
     data = Dataset.open([two[0]])
     assert data.reads == frozenset()
     data.get("roofs.fp32")
-    data.ladder("gemm_fp32")
     data.why_absent("traces.launch")
     assert data.device.name == "First"
-    assert data.reads == {"roofs.fp32", "ladders.gemm_fp32", "absent.traces.launch", "device"}
+    assert data.reads == {"roofs.fp32", "absent.traces.launch", "device.name"}
     before = data.reads
     data.fingerprint(data.reads)
     assert data.reads == before
 
 
+def read_of(path: Path, look: Callable[[Dataset], object]) -> frozenset[str]:
+    data = Dataset.open([path])
+    look(data)
+    return data.reads
+
+
+def ladder_of(data: Dataset) -> Owned[Ladder]:
+    owned = data.ladder("gemm_fp32")
+    assert owned is not None
+    return owned
+
+
+def test_records_note_field_by_field_what_is_read_of_them(two: tuple[Path, Path]) -> None:
+    """Whose ladder it is, which rungs it has, and no more than what was looked at of each."""
+    path = two[0]
+    assert read_of(path, lambda data: data.ladder("gemm_fp32")) == {"ladders.gemm_fp32?"}
+    assert read_of(path, lambda data: ladder_of(data).value.problem) == {"ladders.gemm_fp32?", "ladders.gemm_fp32.problem"}
+    rungs = {"ladders.gemm_fp32?", "ladders.gemm_fp32.rungs#"}
+    assert read_of(path, lambda data: [rung.name for rung in ladder_of(data).value.rungs]) == rungs | {
+        "ladders.gemm_fp32.rungs.one.name"
+    }
+    assert read_of(path, lambda data: [rung.rate for rung in ladder_of(data).value.rungs]) == rungs | {
+        "ladders.gemm_fp32.rungs.one.rate"
+    }
+    assert read_of(path, lambda data: ladder_of(data).device.memory.kind) == {
+        "ladders.gemm_fp32?",
+        "ladders.gemm_fp32@device.memory.kind",
+    }
+    # a property notes the fields that it looks at
+    found = read_of(path, lambda data: data.roof("fp32").value.best)  # type: ignore[union-attr]
+    assert found == {"roofs.fp32?", "roofs.fp32.measured"}
+    assert read_of(path, lambda data: "l2" in ladder_of(data).value.rungs[0].traffic) == rungs | {
+        "ladders.gemm_fp32.rungs.one.traffic.l2"
+    }
+
+
+def test_a_noted_record_passes_for_the_record(two: tuple[Path, Path]) -> None:
+    ladder = ladder_of(Dataset.open([two[0]])).value
+    plain = schema.load(two[0]).ladders["gemm_fp32"]
+    assert isinstance(ladder, Ladder) and ladder == plain
+    assert isinstance(ladder.rungs[0], Rung) and ladder.rungs[0].rate == plain.rungs[0].rate
+    assert dict(ladder.rungs[0].traffic).keys() == dict(plain.rungs[0].traffic).keys()
+    with pytest.raises(AttributeError):
+        ladder.nothing  # type: ignore[attr-defined]  # noqa: B018
+
+
 KEYS = [
     "roofs.fp32",
     "ladders.gemm_fp32",
+    "ladders.gemm_fp32?",
+    "ladders.gemm_fp32.rungs#",
+    "ladders.gemm_fp32.rungs.one.rate",
+    "ladders.gemm_fp32@device.name",
+    "ladders.gemm_fp32@run.date",
     "derived.achieved.gemm_fp32.one",
+    "bound.gemm_fp32.one",
     "device",
+    "device.name",
     "run",
     "main",
     "absent.traces.launch",
@@ -207,12 +260,31 @@ def test_the_fingerprint_is_stable_and_differs_by_key(two: tuple[Path, Path], ke
 def test_the_fingerprint_changes_with_what_was_read_only(tmp_path: Path) -> None:
     path = tmp_path / "gpu.json"
     first = gpu("G", 6.0, 12.0, 4.0)
-    schema.save(first, path)
-    before = {key: Dataset.open([path]).fingerprint([key]) for key in KEYS}
-    schema.save(replace(first, roofs={**first.roofs, "fp32": replace(first.roofs["fp32"], measured=q(13.0, "TFLOP/s"))}), path)
-    after = {key: Dataset.open([path]).fingerprint([key]) for key in KEYS}
-    changed = {key for key in KEYS if before[key] != after[key]}
-    assert changed == {"roofs.fp32", "derived.achieved.gemm_fp32.one", "main"}
+
+    def changed(after: Measurements) -> set[str]:
+        schema.save(first, path)
+        before = {key: Dataset.open([path]).fingerprint([key]) for key in KEYS}
+        schema.save(after, path)
+        return {key for key in KEYS if before[key] != Dataset.open([path]).fingerprint([key])}
+
+    roof = replace(first.roofs["fp32"], measured=q(13.0, "TFLOP/s"))
+    assert changed(replace(first, roofs={**first.roofs, "fp32": roof})) == {
+        "roofs.fp32",
+        "derived.achieved.gemm_fp32.one",
+        "main",
+    }  # not what binds the rung: that is the load path, three quarters of which it reaches either way
+    assert changed(replace(first, roofs={**first.roofs, "fp32": replace(roof, measured=q(12.0, "TFLOP/s"), title="X")})) == {
+        "main"
+    }
+    ladder = first.ladders["gemm_fp32"]
+    slower = replace(ladder, rungs=(replace(ladder.rungs[0], samples=(1.0, 2.0)), *ladder.rungs[1:]))
+    assert changed(replace(first, ladders={**first.ladders, "gemm_fp32": slower})) == {"ladders.gemm_fp32", "main"}
+    another = replace(ladder, rungs=(*ladder.rungs, Rung("another", "Another", "")))
+    assert changed(replace(first, ladders={**first.ladders, "gemm_fp32": another})) == {
+        "ladders.gemm_fp32",
+        "ladders.gemm_fp32.rungs#",
+        "main",
+    }
 
 
 def test_another_process_opens_the_same(two: tuple[Path, Path]) -> None:
