@@ -16,7 +16,9 @@ from kernels.catalogue import Kernel, KernelError, Launch, Mutant, Problem, Prog
 from kernels.gemm_fp32.ladder import LADDER as GEMM_FP32
 from kernels.nvrtc import Compiler
 from kernels.roofs import probes as roofs
+from kernels.roofs.mutants import MUTANTS as ROOFS_MUTANTS
 from kernels.traces import probes as traces
+from kernels.traces.mutants import MUTANTS as TRACES_MUTANTS
 
 ODD = Problem(129, 63, 17)
 
@@ -46,12 +48,15 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """The kernels of one folder, the subjects of the suite that verify them, and the mutants that these must refuse."""
+    """The kernels of one folder, and the mutants of them that verification must refuse.
+
+    `verified_by` names the subject of the suite that verifies a rung or program, where several subjects use its source.
+    """
 
     name: str
     units: tuple[Unit, ...]
     mutants: tuple[Mutant, ...] = ()
-    subjects: tuple[str, ...] = ()
+    verified_by: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, rung: str) -> tuple[Unit, ...]:
         """The units of one rung or program.  Raises KernelError where there is none of that name."""
@@ -90,13 +95,9 @@ def of_programs(family: str, programs: Sequence[Program]) -> tuple[Unit, ...]:
 
 
 FAMILIES: tuple[Family, ...] = (
-    Family("roofs", of_programs("roofs", roofs.PROGRAMS), subjects=("roofs", "latencies")),
-    Family("traces", of_programs("traces", traces.PROGRAMS), subjects=("index", "launch", "divergence")),
-    Family(
-        "gemm_fp32",
-        of_kernels("gemm_fp32", GEMM_FP32.rungs, (GEMM_FP32.problem, ODD)),
-        subjects=("gemm_fp32",),
-    ),
+    Family("roofs", of_programs("roofs", roofs.PROGRAMS), ROOFS_MUTANTS),
+    Family("traces", of_programs("traces", traces.PROGRAMS), TRACES_MUTANTS, {"launch": "launch"}),
+    Family("gemm_fp32", of_kernels("gemm_fp32", GEMM_FP32.rungs, (GEMM_FP32.problem, ODD))),
 )
 
 

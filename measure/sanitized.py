@@ -1,0 +1,126 @@
+"""What runs under compute-sanitizer: one subject, measured as briefly as can be, or a planted fault.
+
+`python -m measure.sanitized TOOL SUBJECT NOTES`.  CuPy's memory pool is off, so that every array is an allocation of its own:
+an access past its end, or a read of what nobody wrote, shows.  A subject verifies its kernels at small and odd sizes as always;
+then one launch of each is timed.  NOTES gets the entry points that were launched, and why the subject broke off if it did.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from kernels.build import compile_source
+from measure import patterns
+from measure.errors import MeasureError
+from measure.files import write_text
+from measure.subjects import SUBJECTS
+from measure.timing import Plan
+
+BRIEF = Plan(warm=0.0, sample=0.0, samples=1, total=0.0, limit=1.0, precision=math.inf, rounds=1, cold=1)
+"""One sample of one launch."""
+
+OTHERS: Mapping[str, Callable[[], None]] = {"patterns": patterns.launch_all}
+"""What is no subject but launches kernels."""
+
+RUN = (*(subject.name for subject in SUBJECTS if not subject.needs), *OTHERS)
+"""Everything that can be run; what needs another subject only counts the same launches again."""
+
+CONTROL = "a planted fault"
+
+PLANTED = """
+extern "C" __global__ void planted_memcheck(int* x, int n) { x[n + threadIdx.x] = 1; }
+extern "C" __global__ void planted_racecheck(int* x, int n) {
+    __shared__ int s[64];
+    s[threadIdx.x] = n;
+    x[threadIdx.x] = s[63 - threadIdx.x];
+}
+extern "C" __global__ void planted_initcheck(int* x, int n) { x[threadIdx.x] = x[threadIdx.x + 64] + n; }
+extern "C" __global__ void planted_synccheck(int* x, int n) {
+    if (threadIdx.x % 32 < 16) __syncthreads();
+    x[threadIdx.x] = n;
+}
+"""
+"""A fault for each tool: a write past the end, a missing barrier, a read of what nobody wrote, a barrier half a warp misses."""
+
+
+def main(tool: str, name: str, notes: Path) -> int:
+    """Run it and write the notes."""
+    import cupy
+
+    cupy.cuda.set_allocator(None)
+    launched: set[str] = set()
+    failure = ""
+    try:
+        if name == CONTROL:
+            _plant(tool)
+        else:
+            _note_launches(launched)
+            _collect(name)
+        cupy.cuda.Device().synchronize()
+    except Exception as error:  # whatever it is, the notes have to say that this did not run to its end
+        failure = f"{type(error).__name__}: {error}".splitlines()[0]
+    write_text(notes, json.dumps({"launched": sorted(launched), "failure": failure}))
+    return 0
+
+
+def _collect(name: str) -> None:
+    from measure.device import require_gpu, throttle_reasons
+    from measure.subject import Bench
+    from measure.timing import Stopwatch
+
+    if name in OTHERS:
+        OTHERS[name]()
+        return
+    hardware = require_gpu()
+    subject = next(one for one in SUBJECTS if one.name == name)
+    if hardware.capability < subject.min_arch:
+        raise MeasureError(f"needs compute capability {subject.min_arch / 10:.1f}")
+    subject.collect(Bench(hardware, BRIEF, True, Stopwatch(hardware), lambda words: None, throttle_reasons))
+
+
+def _plant(tool: str) -> None:
+    import cupy
+    from cupy.cuda.function import Module
+
+    from kernels.launch import device_arch
+
+    module = Module()
+    module.load(compile_source(PLANTED, device_arch(), name="planted.cu").code)
+    x = cupy.empty(128, cupy.int32)
+    module.get_function(f"planted_{tool}")((1,), (64,), (x, cupy.int32(128)))
+
+
+def _note_launches(launched: set[str]) -> None:
+    """Have every function that the project loads note its launches."""
+    from kernels import launch
+
+    inner = launch._module
+
+    class Function:
+        def __init__(self, function: Any, entry: str) -> None:
+            self._function, self._entry = function, entry
+
+        def __call__(self, *arguments: Any, **options: Any) -> Any:
+            launched.add(self._entry)
+            return self._function(*arguments, **options)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._function, name)
+
+    class Module:
+        def __init__(self, module: Any) -> None:
+            self._module = module
+
+        def get_function(self, entry: str) -> Function:
+            return Function(self._module.get_function(entry), entry)
+
+    launch._module = lambda code: Module(inner(code))  # type: ignore[assignment]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2], Path(sys.argv[3])))
