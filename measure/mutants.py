@@ -195,12 +195,20 @@ def _cuda(failure: str) -> bool:
     return "cudaError" in failure or "CUDA_ERROR" in failure
 
 
-def run(listed: Sequence[Case], runner: Runner = measure_broken, jobs: int = JOBS) -> list[Row]:
+def run(
+    listed: Sequence[Case], runner: Runner = measure_broken, jobs: int = JOBS, done: Callable[[Row], None] = lambda row: None
+) -> list[Row]:
     """The table, a row a case, the unbroken first.  A mutant of a subject that does not pass unbroken is not run."""
+
+    def judged(case: Case, outcome: Outcome) -> Row:
+        row = judge(case, outcome)
+        done(row)
+        return row
+
     with ThreadPoolExecutor(jobs) as pool:
         whole = [case for case in listed if case.mutant is None]
         outcomes = list(pool.map(runner, whole))
-        unbroken = [judge(case, outcome) for case, outcome in zip(whole, outcomes, strict=True)]
+        unbroken = [judged(case, outcome) for case, outcome in zip(whole, outcomes, strict=True)]
         sound = {case.subject.name for case, row in zip(whole, unbroken, strict=True) if row.right}
         absent = {
             (case.subject.name, rung.name): rung.absent
@@ -214,13 +222,18 @@ def run(listed: Sequence[Case], runner: Runner = measure_broken, jobs: int = JOB
         def one(case: Case) -> Row:
             assert case.mutant is not None
             if case.subject.name not in sound:
-                return judge(case, Outcome(failure="not run: the unbroken kernels do not pass"))
+                return judged(case, Outcome(failure="not run: the unbroken kernels do not pass"))
             reason = absent.get((case.subject.name, case.mutant.rung))
             if reason is not None:
                 return Row(case.family, case.mutant.rung, case.mutant.kind, None, None, None, reason, skipped=True)
-            return judge(case, runner(case))
+            return judged(case, runner(case))
 
         return [*unbroken, *pool.map(one, (case for case in listed if case.mutant is not None))]
+
+
+def words_of(row: Row) -> str:
+    """A row as it comes, for a terminal."""
+    return f"{row.family} {row.rung} {row.kind}: {row.words}"
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -249,7 +262,7 @@ def main(arguments: Sequence[str] | None = None, runner: Runner = measure_broken
 
             require_gpu()
         wanted = [family for family in FAMILIES if not options.family or family.name in options.family]
-        rows = run(cases(wanted), runner, options.jobs)
+        rows = run(cases(wanted), runner, options.jobs, lambda row: print(words_of(row), file=sys.stderr, flush=True))
         if options.output is not None:
             write_text(options.output, json.dumps([asdict(row) for row in rows], indent=1) + "\n")
     except (MeasureError, KernelError) as error:

@@ -119,16 +119,30 @@ def judge(tool: str, subject: str, ran: Ran) -> Result:
     return result(True, f"{foreign} in libraries' kernels" if foreign else "")
 
 
-def check(tools: Sequence[str], subjects: Sequence[str], runner: Runner, jobs: int = JOBS) -> list[Result]:
+def check(
+    tools: Sequence[str],
+    subjects: Sequence[str],
+    runner: Runner,
+    jobs: int = JOBS,
+    done: Callable[[Result], None] = lambda result: None,
+) -> list[Result]:
     """Every tool on the planted fault, then on every subject; a tool that misses its fault is asked no more."""
 
     def one(pair: tuple[str, str]) -> Result:
-        return judge(*pair, runner(*pair))
+        result = judge(*pair, runner(*pair))
+        done(result)
+        return result
 
     with ThreadPoolExecutor(jobs) as pool:
         controls = list(pool.map(one, [(tool, CONTROL) for tool in tools]))
         able = [result.tool for result in controls if result.clean is False]
         return [*controls, *pool.map(one, [(tool, subject) for tool in able for subject in subjects])]
+
+
+def words_of(result: Result) -> str:
+    """A result as it comes, for a terminal."""
+    verdict = {True: "clean", False: "findings", None: "no verdict"}[result.clean]
+    return f"{result.tool} {result.subject}: {verdict}" + (f": {result.words}" if result.words else "")
 
 
 def line(tool: str, results: Sequence[Result], wanted: frozenset[str]) -> tuple[bool, str]:
@@ -166,7 +180,7 @@ def main(arguments: Sequence[str] | None = None, runner: Runner | None = None) -
             require_gpu()
             sanitizer = find_sanitizer()
             runner = lambda tool, subject: under(sanitizer, tool, subject)  # noqa: E731
-        results = check(tools, subjects, runner, options.jobs)
+        results = check(tools, subjects, runner, options.jobs, lambda one: print(words_of(one), file=sys.stderr, flush=True))
         if options.output is not None:
             listed = [{**asdict(result), "launched": sorted(result.launched)} for result in results]
             write_text(options.output, json.dumps(listed, indent=1) + "\n")

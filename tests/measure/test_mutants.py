@@ -54,15 +54,14 @@ WRONG = Outcome(document(1.0), raw(1.0))
 
 def broken_builds(family: Family, mutant: Mutant) -> Iterator[str]:
     """What is wrong with a mutant as a change: it has to compile, and to change the machine code of its rung."""
-    changed = False
     for unit in family.of(mutant.rung):
         try:
-            changed |= unit.build("sm_90a", mutant=mutant).code != unit.build("sm_90a").code
+            if unit.build("sm_90a", mutant=mutant).code != unit.build("sm_90a").code:
+                return
         except KernelError as error:
             yield f"{family.name} {mutant.kind} of {mutant.rung}: {error}"
             return
-    if not changed:
-        yield f"{family.name} {mutant.kind} of {mutant.rung}: the machine code is the same as before"
+    yield f"{family.name} {mutant.kind} of {mutant.rung}: the machine code is the same as before"
 
 
 def test_every_mutant_applies_once_compiles_and_changes_the_code() -> None:
