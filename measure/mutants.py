@@ -31,6 +31,7 @@ from measure.records import Measurements, Verification
 from measure.show import columns
 from measure.subject import Subject
 from measure.subjects import SUBJECTS
+from measure.suite import check_writable
 
 SECONDS = 120
 JOBS = min(8, max(1, (os.cpu_count() or 2) // 2))
@@ -257,6 +258,8 @@ def main(arguments: Sequence[str] | None = None, runner: Runner = measure_broken
     parser.add_argument("--jobs", type=int, default=JOBS, help=f"measurements at a time (default: {JOBS})")
     options = parser.parse_args(arguments)
     try:
+        if options.output is not None:
+            check_writable(options.output)
         if runner is measure_broken:
             from measure.device import require_gpu
 

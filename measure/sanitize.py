@@ -27,6 +27,7 @@ from measure.errors import MeasureError
 from measure.files import write_text
 from measure.sanitized import CONTROL, RUN
 from measure.sanitizer_log import read
+from measure.suite import check_writable
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 OPTIONS = ("--report-api-errors", "no", "--target-processes", "application-only", "--print-limit", "10000")
@@ -174,6 +175,8 @@ def main(arguments: Sequence[str] | None = None, runner: Runner | None = None) -
     tools = tuple(options.tool) or TOOLS
     subjects = tuple(options.subject) or RUN
     try:
+        if options.output is not None:
+            check_writable(options.output)
         if runner is None:
             from measure.device import require_gpu
 

@@ -200,8 +200,11 @@ def test_the_command_succeeds_when_all_are_caught(listed: None, capsys: pytest.C
     assert capsys.readouterr().out.splitlines()[-1] == "2 of 2 mutants caught"
 
 
-def test_an_output_that_cannot_be_written_is_one_line(listed: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert mutants.main(["-o", str(tmp_path / "no" / "t.json")], only_broken(lambda mutant: WRONG)) == 2
+def test_an_output_that_cannot_be_written_costs_no_minutes(
+    listed: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert mutants.main(["-o", str(tmp_path / "file" / "t.json")], only_broken(lambda mutant: pytest.fail("it ran"))) == 2
     error = capsys.readouterr().err
     assert error.startswith("mutants: ") and "cannot be written" in error and error.count("\n") == 1
 
