@@ -17,6 +17,8 @@ from kernels.gemm_fp32.ladder import LADDER as GEMM_FP32
 from kernels.nvrtc import Compiler
 from kernels.roofs import probes as roofs
 from kernels.roofs.mutants import MUTANTS as ROOFS_MUTANTS
+from kernels.sweeps import probes as sweeps
+from kernels.sweeps.mutants import MUTANTS as SWEEPS_MUTANTS
 from kernels.traces import probes as traces
 from kernels.traces.mutants import MUTANTS as TRACES_MUTANTS
 
@@ -95,8 +97,9 @@ def of_programs(family: str, programs: Sequence[Program]) -> tuple[Unit, ...]:
 
 
 FAMILIES: tuple[Family, ...] = (
-    Family("roofs", of_programs("roofs", roofs.PROGRAMS), ROOFS_MUTANTS),
+    Family("roofs", of_programs("roofs", roofs.PROGRAMS), ROOFS_MUTANTS, {"latency": "latencies"}),
     Family("traces", of_programs("traces", traces.PROGRAMS), TRACES_MUTANTS, {"launch": "launch"}),
+    Family("sweeps", of_programs("sweeps", sweeps.PROGRAMS), SWEEPS_MUTANTS),
     Family("gemm_fp32", of_kernels("gemm_fp32", GEMM_FP32.rungs, (GEMM_FP32.problem, ODD))),
 )
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from measure import counters, ladders, latency, roofs, trace
+from measure import coalescing, counters, ladders, latency, latency_sizes, launches, roofs, sweeps, trace
 from measure.subject import Subject
 
 SUBJECTS: tuple[Subject, ...] = (
     roofs.SUBJECT,
-    *getattr(latency, "SUBJECTS", ()),
+    latency.SUBJECT,
+    latency_sizes.SUBJECT,
     ladders.SUBJECT,
-    *getattr(trace, "SUBJECTS", ()),
+    trace.INDEX,
+    trace.LAUNCH,
+    launches.SUBJECT,
+    trace.DIVERGENCE,
+    sweeps.DIVERGENCE,
+    coalescing.SUBJECT,
     counters.SUBJECT,
 )

@@ -18,13 +18,19 @@ TILE_VECTORS = TILE_THREADS + (TILE_READS - 1) * TILE_STEP
 READ_UNROLL = 8
 READ_THREADS = 512
 VECTOR = 16  # bytes that a lane reads at once
+LATENCY_EACH = 2048  # hops of a chain that are timed one by one
 
 FMA = Program("fma", HERE / "fma.cu", ("probe_fma",), {"UNROLL": FMA_UNROLL})
 BANDWIDTH = Program(
     "bandwidth", HERE / "bandwidth.cu", ("probe_shared", "probe_l1", "probe_read", "probe_copy"), {"UNROLL": READ_UNROLL}
 )
 CLOCK = Program("clock", HERE / "clock.cu", ("read_clocks",))
-LATENCY = Program("latency", HERE / "latency.cu", ("chase_ca", "chase_cg", "chase_shared"))
+LATENCY = Program(
+    "latency",
+    HERE / "latency.cu",
+    ("chase_ca", "chase_cg", "chase_shared", "chase_shared_index", "chase_l1_index", "chase_each"),
+    {"EACH": LATENCY_EACH},
+)
 PROGRAMS = (FMA, BANDWIDTH, CLOCK, LATENCY)
 
 
