@@ -1,0 +1,233 @@
+"""The bf16 matrix product on tensor cores in six rungs: bf16 in, fp32 sums, bf16 out, by mma.sync on sm_80 and later.
+
+The instructions, and which lane holds which value of a fragment, are those of the PTX ISA, "Warp-level matrix instructions"
+(mma.m16n8k16, ldmatrix) and "cp.async".  A fragment is an 8 x 8 part of a matrix, two values in each lane's register.
+
+Each kernel states every memory instruction that its warps issue, for the access model.  An ldmatrix of four fragments is
+stated as a load of 16 bytes a lane: it is served in the same four groups of eight lanes, each lane naming one row.  A cp.async
+is stated as its store to shared memory, the only part of it that passes through the SM's load path.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from kernels.catalogue import WARP, Access, Kernel, KernelLadder, Launch, Problem
+
+HERE = Path(__file__).resolve().parent
+BF16 = 2
+DEEP = 16  # depth of one mma
+
+EPS_OUT = 2.0**-8
+"""Unit roundoff of bf16, which has eight significant bits."""
+
+EPS_SUM = 2.0**-23
+"""The most that an addition in a tensor core loses, relative to its result: it cuts off where an FMA unit rounds, so twice the
+unit roundoff of fp32 (Fasi, Higham, Mikaitis and Pranesh, PeerJ Computer Science 7:e330, 2021)."""
+
+SMALL: Mapping[str, int] = {"BM": 128, "BN": 128, "BK": 32, "WM": 64, "WN": 32}
+LARGE: Mapping[str, int] = {"BM": 128, "BN": 256, "BK": 32, "WM": 64, "WN": 64}
+SMALL_STAGES, LARGE_STAGES = 3, 4
+"""48 and 96 KiB of shared memory: two small blocks or a large one fit on every SM since sm_80."""
+
+GROUP = 16  # rows of blocks that go together
+
+
+def tolerance(problem: Problem) -> float:
+    """Largest error over |A||B| beyond the rounding of the output to bf16 (see `measure.bf16`).
+
+    Products of bf16 are exact in fp32.  Rounding errors of a sum of K terms grow like sqrt(K) (Higham and Mary, SIAM J. Sci.
+    Comput. 41(5), 2019); the output's rounding applies to the sum with its error, hence the last factor.
+    """
+    return EPS_SUM * (math.sqrt(problem.k) + 1.0) * (1.0 + EPS_OUT)
+
+
+def compulsory_bytes(problem: Problem) -> int:
+    """The fewest bytes of bf16: each input read once, the output written once."""
+    return BF16 * (problem.m * problem.k + problem.k * problem.n + problem.m * problem.n)
+
+
+def block_of(order: int, across: int, down: int, group: int) -> tuple[int, int]:
+    """Row and column in C, in blocks, of the block that starts as number `order` of a grid `across` wide and `down` high.
+
+    Groups of `group` rows go column by column; with 1, blocks go row by row.  This is what `06_grouped.cu` computes.
+    """
+    first = order // (group * across) * group
+    rows = min(group, down - first)
+    place = order - first * across
+    return first + place % rows, place // rows
+
+
+def _tiles(size: int, tile: int) -> int:
+    return -(-size // tile)
+
+
+def _threads(c: Mapping[str, int]) -> int:
+    return c["BM"] // c["WM"] * (c["BN"] // c["WN"]) * WARP
+
+
+def _launch(sizes: Mapping[str, int], depth: int, stages: int = 0, **more: int) -> Callable[[Problem], Launch]:
+    """The launch of a rung: `depth` is what K has to be a multiple of, `stages` the pairs of tiles in dynamic shared memory."""
+
+    def launch(p: Problem) -> Launch:
+        guard = int(p.m % sizes["BM"] != 0 or p.n % sizes["BN"] != 0 or p.k % depth != 0)
+        constants = {**sizes, **({"STAGES": stages} if stages else {}), **more, "GUARD": guard}
+        shared = stages * (sizes["BM"] + sizes["BN"]) * sizes["BK"] * BF16
+        return Launch((_tiles(p.n, sizes["BN"]), _tiles(p.m, sizes["BM"]), 1), (_threads(sizes), 1, 1), constants, shared)
+
+    return launch
+
+
+# What a warp's lanes touch, as a kernel's first warp does in its first step: values of two bytes, pieces of eight of them
+
+
+def _across(t: int) -> tuple[int, int]:
+    """Row and first column of the two neighbours that a lane holds of a fragment of A or of an output."""
+    return t % WARP // 4, t % 4 * 2
+
+
+def _swizzled_a(row: int, piece: int, bk: int) -> int:
+    return (row * bk + (piece ^ (row // (64 // bk) % (bk // 8))) * 8) * BF16
+
+
+def _swizzled_b(row: int, piece: int, bn: int) -> int:
+    return (row * bn + (piece ^ (row % 8)) * 8) * BF16
+
+
+def _output(p: Problem, c: Mapping[str, int]) -> Access:
+    times = c["WM"] // 16 * (c["WN"] // 8) * 2
+    return Access("C", "global", "store", 4, times, lambda t: (_across(t)[0] * p.n + _across(t)[1]) * BF16)
+
+
+def _accesses_naive(p: Problem) -> tuple[Access, ...]:
+    steps = _tiles(p.k, DEEP)
+
+    def single(t: int) -> int:
+        """The word that holds the single value of B: lanes that want either half of it share its wavefront."""
+        return (t % 4 * 2 * p.n + t % WARP // 4) * BF16 // 4 * 4
+
+    return (
+        Access("A", "global", "load", 4, steps * SMALL["WM"] // 16 * 4, lambda t: (_across(t)[0] * p.k + _across(t)[1]) * BF16),
+        Access("B", "global", "load", 4, steps * SMALL["WN"] // 8 * 4, single),
+        _output(p, SMALL),
+    )
+
+
+def _fragments(p: Problem, c: Mapping[str, int], more: int = 0) -> tuple[Access, ...]:
+    """ldmatrix of both tiles, for every 16 of the depth and `more` times besides."""
+    times = _tiles(p.k, c["BK"]) * c["BK"] // DEEP + more
+    return (
+        Access("a", "shared", "load", 16, times * c["WM"] // 16, lambda t: _swizzled_a(t % 16, t % WARP // 16, c["BK"])),
+        Access("b", "shared", "load", 16, times * c["WN"] // 16, lambda t: _swizzled_b(t % 16, t % WARP // 16, c["BN"])),
+    )
+
+
+def _tile_stores(p: Problem, c: Mapping[str, int]) -> tuple[Access, ...]:
+    """16 bytes a lane into both tiles, by ordinary stores or by cp.async."""
+    steps, a_row, b_row = _tiles(p.k, c["BK"]), c["BK"] // 8, c["BN"] // 8
+    a_times, b_times = steps * c["BM"] * a_row // _threads(c), steps * c["BK"] * b_row // _threads(c)
+    return (
+        Access("a", "shared", "store", 16, a_times, lambda t: _swizzled_a(t // a_row, t % a_row, c["BK"])),
+        Access("b", "shared", "store", 16, b_times, lambda t: _swizzled_b(t // b_row, t % b_row, c["BN"])),
+    )
+
+
+def _accesses_shared(p: Problem) -> tuple[Access, ...]:
+    c = SMALL
+    stores = _tile_stores(p, c)
+    return (
+        Access(
+            "A", "global", "load", 16, stores[0].times, lambda t: (t // (c["BK"] // 8) * p.k + t % (c["BK"] // 8) * 8) * BF16
+        ),
+        Access(
+            "B", "global", "load", 16, stores[1].times, lambda t: (t // (c["BN"] // 8) * p.n + t % (c["BN"] // 8) * 8) * BF16
+        ),
+        *stores,
+        *_fragments(p, c),
+        _output(p, c),
+    )
+
+
+def _accesses_staged(c: Mapping[str, int], more: int = 0) -> Callable[[Problem], tuple[Access, ...]]:
+    """cp.async into stages, ldmatrix out of them; `more` fragments are loaded that nobody multiplies."""
+    return lambda p: (*_tile_stores(p, c), *_fragments(p, c, more), _output(p, c))
+
+
+def _rung(
+    number: int,
+    name: str,
+    title: str,
+    change: str,
+    sizes: Mapping[str, int],
+    launch: Callable[[Problem], Launch],
+    accesses: Callable[[Problem], tuple[Access, ...]],
+) -> Kernel:
+    source, tile = HERE / f"{number:02}_{name}.cu", (sizes["BM"], sizes["BN"])
+    return Kernel(name, title, change, source, f"mma_{name}", tile, launch, accesses, tolerance, min_arch=80)
+
+
+LADDER = KernelLadder(
+    name="gemm_bf16",
+    title="Matrix multiply on tensor cores",
+    dtype="bf16 in, fp32 accumulation, bf16 out",
+    problem=Problem(8192, 8192, 8192),
+    math_roof="bf16_mma",
+    rungs=(
+        _rung(
+            1,
+            "naive",
+            "Naive",
+            "one instruction multiplies two small matrices",
+            SMALL,
+            _launch(SMALL, DEEP),
+            _accesses_naive,
+        ),
+        _rung(
+            2,
+            "shared",
+            "Shared-memory tile",
+            "fetch a tile once, swizzled, and hand it out with ldmatrix",
+            SMALL,
+            _launch(SMALL, SMALL["BK"]),
+            _accesses_shared,
+        ),
+        _rung(
+            3,
+            "pipelined",
+            "Asynchronous stages",
+            "the next tiles arrive while these are multiplied",
+            SMALL,
+            _launch(SMALL, SMALL["BK"], SMALL_STAGES),
+            _accesses_staged(SMALL),
+        ),
+        _rung(
+            4,
+            "warp_tile",
+            "Larger warp tile",
+            "a warp computes 64 x 64 outputs",
+            LARGE,
+            _launch(LARGE, LARGE["BK"], LARGE_STAGES),
+            _accesses_staged(LARGE),
+        ),
+        _rung(
+            5,
+            "double_buffered",
+            "Double-buffered fragments",
+            "load the next operands while multiplying",
+            LARGE,
+            _launch(LARGE, LARGE["BK"], LARGE_STAGES),
+            _accesses_staged(LARGE, 1),
+        ),
+        _rung(
+            6,
+            "grouped",
+            "Blocks in groups",
+            "blocks that run together share what they read",
+            LARGE,
+            _launch(LARGE, LARGE["BK"], LARGE_STAGES, GROUP=GROUP),
+            _accesses_staged(LARGE, 1),
+        ),
+    ),
+)
