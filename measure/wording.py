@@ -1,0 +1,28 @@
+"""Numbers as text: significant digits without an exponent, and units of a fitting size."""
+
+from __future__ import annotations
+
+import math
+
+from measure.records import Quantity
+
+PREFIXES = {-9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T"}
+
+
+def number(quantity: Quantity | None, digits: int = 3) -> str:
+    """A value to so many significant digits, or a dash."""
+    return "-" if quantity is None else figure(quantity.value, digits)
+
+
+def figure(value: float, digits: int = 3) -> str:
+    """A number to so many significant digits, without an exponent where it is not tiny: 0.0151, 40.5, 132, 1976."""
+    text = f"{value:.{digits}g}"
+    return f"{float(text):.0f}" if "e" in text and abs(value) >= 1 else text
+
+
+def scaled(value: float, unit: str, digits: int = 3) -> str:
+    """A value with the prefix that leaves one to three digits before the point: 0.0027 s is 2.7 ms, 2.1e9 B is 2.1 GB."""
+    if value == 0 or not math.isfinite(value):
+        return f"{figure(value)} {unit}".strip()
+    power = min(max(3 * math.floor(math.log10(abs(value) * (1 + 1e-9)) / 3), -9), 12)
+    return f"{figure(value / 10.0**power, digits)} {PREFIXES[power]}{unit}"
