@@ -1,0 +1,95 @@
+"""Weights to whole numbers and back: symmetric, absmax, in groups of 128.  Works on NumPy and CuPy arrays alike (`xp`).
+
+A group's scale is its largest magnitude over the largest code (127 or 7), rounded to fp16; a weight becomes the nearest multiple.
+Absmax scaling as in LLM.int8() (Dettmers et al., 2022), groups as in GPTQ (Frantar et al., 2022); the range is kept symmetric,
+-127 to 127 and -7 to 7 (Krishnamoorthi, "Quantizing deep convolutional networks", 2018, section 2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kernels.gemv.problem import FP16, FP32, GROUP, INT4, Format
+
+LARGEST = {8: 127, 4: 7}
+"""The largest code by bits."""
+
+OFFSET = {8: 128, 4: 8}
+"""What is added to a code before it is stored, so that no stored code is negative."""
+
+CODES_A_WORD = 8
+TILE_ROWS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Weights as a kernel takes them: `arrays` are its first arguments, `meant` the fp32 weights that they stand for."""
+
+    arrays: tuple[Any, ...]
+    meant: Any
+
+
+def store(xp: Any, weights: Any, format: Format) -> Stored:
+    """Weights (rows x cols, fp32) in a format.  Raises ValueError where they are not finite or too large for it."""
+    if not bool(xp.isfinite(weights).all()):
+        raise ValueError("weights that are not finite cannot be stored")
+    if format == FP32:
+        return Stored((weights,), weights)
+    if format == FP16:
+        narrow = weights.astype(xp.float16)
+        if not bool(xp.isfinite(narrow).all()):
+            raise ValueError("weights beyond the range of fp16")
+        return Stored((narrow,), narrow.astype(xp.float32))
+    codes, scales = quantise(xp, weights, format.bits)
+    meant = dequantise(xp, codes, scales, format.bits, weights.shape[1])
+    return Stored((pack(xp, codes) if format == INT4 else codes, scales), meant)
+
+
+def quantise(xp: Any, weights: Any, bits: int) -> tuple[Any, Any]:
+    """Codes (rows x groups * 128, uint8, offset added) and scales (rows x groups, fp16).
+
+    What fills up the last group has the code of zero.  Raises ValueError where a scale is beyond the range of fp16.
+    """
+    rows, cols = weights.shape
+    groups = -(-cols // GROUP)
+    filled = xp.zeros((rows, groups * GROUP), dtype=xp.float32)
+    filled[:, :cols] = weights
+    grouped = filled.reshape(rows, groups, GROUP)
+    scales = (xp.abs(grouped).max(axis=2) / xp.float32(LARGEST[bits])).astype(xp.float16)
+    if not bool(xp.isfinite(scales).all()):
+        raise ValueError("weights too large for a scale in fp16")
+    divisor = xp.where(scales > 0, scales, xp.float16(1)).astype(xp.float32)[:, :, None]
+    codes = xp.clip(xp.rint(grouped / divisor), -LARGEST[bits], LARGEST[bits])
+    return (codes + OFFSET[bits]).astype(xp.uint8).reshape(rows, groups * GROUP), scales
+
+
+def dequantise(xp: Any, codes: Any, scales: Any, bits: int, cols: int) -> Any:
+    """The weights (rows x cols, fp32) that codes and scales stand for; exact: a code and a scale have 19 bits at most."""
+    rows, groups = scales.shape
+    whole = codes.reshape(rows, groups, GROUP).astype(xp.float32) - xp.float32(OFFSET[bits])
+    return (whole * scales.astype(xp.float32)[:, :, None]).reshape(rows, groups * GROUP)[:, :cols]
+
+
+def shift(index: int) -> int:
+    """Where code `index` of the eight in a word begins: neighbours lie 16 bits apart, so that one mask takes out a pair."""
+    return 4 * (index // 2) + 16 * (index % 2)
+
+
+def pack(xp: Any, codes: Any) -> Any:
+    """4-bit codes (rows x n, n a multiple of 8), eight to a word (rows x n / 8, uint32)."""
+    rows, count = codes.shape
+    eights = codes.reshape(rows, count // CODES_A_WORD, CODES_A_WORD)
+    words = xp.zeros(eights.shape[:2], dtype=xp.uint32)
+    for index in range(CODES_A_WORD):
+        words |= eights[:, :, index].astype(xp.uint32) << xp.uint32(shift(index))
+    return words
+
+
+def tiled(xp: Any, array: Any, groups: int) -> Any:
+    """Codes or scales of all rows (rows x groups * piece) in blocks of 16 rows x one group, rows filled up with zeros to 16."""
+    rows, width = array.shape
+    tiles = -(-rows // TILE_ROWS)
+    filled = xp.zeros((tiles * TILE_ROWS, width), dtype=array.dtype)
+    filled[:rows] = array
+    return xp.ascontiguousarray(filled.reshape(tiles, TILE_ROWS, groups, width // groups).transpose(0, 2, 1, 3))
