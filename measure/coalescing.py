@@ -29,6 +29,7 @@ from measure.timing import Plan, summarise, time_all
 
 GIB = 1 << 30
 LARGEST = 32
+POISON = np.uint32(0xDEADBEEF)
 PLAN = Plan(warm=0.012, sample=0.003, samples=9, total=0.02, limit=0.6, precision=0.005, rounds=3, cold=0)
 PLAN_QUICK = Plan(warm=0.004, sample=0.002, samples=3, total=0.004, limit=0.1, precision=0.05, rounds=1, cold=0)
 SECTORS_METRIC = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
@@ -110,7 +111,7 @@ class Reader:
 
     def wrong(self, point: Point) -> int:
         """How far the sum of one launch is from what it must be, modulo 2^32, with the sums poisoned before."""
-        self._sums.fill(0xDEADBEEF)
+        self._sums.fill(POISON)
         self.run(point)
         end = point.offset + point.count(self.words) * point.stride
         xp = self._cupy
@@ -122,7 +123,7 @@ class Reader:
         xp, blocks = self._cupy, 3
         threads = blocks * probes.STRIDE_THREADS
         for count, stride, offset in ODD:
-            sums = xp.full(threads, 0xDEADBEEF, xp.uint32)
+            sums = xp.full(threads, POISON, xp.uint32)
             words = self._data[: offset + count * stride]
             self._launch(words, sums, blocks, count, stride, offset)
             if not np.array_equal(sums.get(), strided_sums(words.get(), count, stride, offset, threads)):
