@@ -200,14 +200,28 @@ def measure(output: Path | None, only: tuple[str, ...], quick: bool, keep_raw: P
     click.echo(f"{table(Dataset.open([path]))}\n\nwritten to {path}")
 
 
+png = click.option("--png", type=click.Path(path_type=Path), metavar="PNG", help="Also draw a roofline chart to this file.")
+
+
 @main.command()
 @click.argument("spec", required=False, metavar="[FILE|NAME]")
-def show(spec: str | None) -> None:
-    """A measurement file as a table, or those the film is drawn from: figures with unit and source."""
-    from measure.dataset import Dataset
-    from measure.show import table
+@png
+def show(spec: str | None, png: Path | None) -> None:
+    """A measurement file as a table, or those the film is drawn from: figures with unit and source.
 
-    click.echo(table(Dataset.open([spec] if spec else ())))
+    With --png as a roofline, too: named levels, ridges, every ladder, hot and cold.
+    """
+    from measure import show as tables
+    from measure.dataset import Dataset
+    from measure.tables import emit
+
+    dataset = Dataset.open([spec] if spec else ())
+    emit(tables.tables(dataset))
+    if png is not None:
+        from measure import chart, chart_data
+
+        chart.draw([chart_data.view(dataset.main)], png)
+        click.echo(f"\n{png}")
 
 
 @main.command()

@@ -26,3 +26,10 @@ def scaled(value: float, unit: str, digits: int = 3) -> str:
         return f"{figure(value)} {unit}".strip()
     power = min(max(3 * math.floor(math.log10(abs(value) * (1 + 1e-9)) / 3), -9), 12)
     return f"{figure(value / 10.0**power, digits)} {PREFIXES[power]}{unit}"
+
+
+def spread(quantity: Quantity | None) -> str:
+    """Half the distance between the quartiles, in percent of the value; a dash where they are not known."""
+    if quantity is None or quantity.low is None or quantity.high is None or not quantity.value:
+        return "-"
+    return f"{50 * (quantity.high - quantity.low) / abs(quantity.value):.2g}"

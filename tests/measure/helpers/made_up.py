@@ -203,6 +203,7 @@ def full(
             name.lower().replace(" ", "-"),
             "9.0",
             Quantity(sms, "", "measured"),
+            Quantity(128, "", "datasheet", reference="guide"),
             memory=Memory(
                 "HBM3e", 6, Quantity(150e9, "B", "measured"), Quantity(dram * 1.04, "TB/s", "datasheet", reference="sheet")
             ),
