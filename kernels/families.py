@@ -13,6 +13,8 @@ from typing import Any
 
 from kernels.build import Cubin, compile_source
 from kernels.catalogue import Kernel, KernelError, Launch, Mutant, Problem, Program, Routine
+from kernels.gemm_bf16.ladder import LADDER as GEMM_BF16
+from kernels.gemm_bf16.mutants import MUTANTS as GEMM_BF16_MUTANTS
 from kernels.gemm_fp32.ladder import LADDER as GEMM_FP32
 from kernels.nvrtc import Compiler
 from kernels.roofs import probes as roofs
@@ -27,7 +29,10 @@ ODD = Problem(129, 63, 17)
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One source as one problem compiles it: `entries` are its entry points that are launched, `launch` how, if it is fixed."""
+    """One source as one problem compiles it: `entries` are its entry points that are launched, `launch` how, if it is fixed.
+
+    `timed` is whether this is what gets timed; the others are of odd sizes, which are only verified.
+    """
 
     family: str
     name: str
@@ -36,6 +41,7 @@ class Unit:
     constants: Mapping[str, int] = field(default_factory=dict)
     launch: Launch | None = None
     min_arch: int = 75
+    timed: bool = True
 
     @property
     def key(self) -> tuple[Path, tuple[tuple[str, int], ...]]:
@@ -69,24 +75,27 @@ class Family:
 
 
 def of_kernels(family: str, kernels: Sequence[Kernel], problems: Sequence[Problem]) -> tuple[Unit, ...]:
-    """Matrix products, as each of the problems compiles them."""
+    """Matrix products, as each of the problems compiles them; the first is the one that is timed."""
     found = []
     for kernel in kernels:
         for problem in problems:
             launch = kernel.launch(problem)
-            unit = Unit(family, kernel.name, kernel.source, (kernel.entry,), launch.constants, launch, kernel.min_arch)
+            timed = problem is problems[0]
+            unit = Unit(family, kernel.name, kernel.source, (kernel.entry,), launch.constants, launch, kernel.min_arch, timed)
             found.append(unit)
     return tuple(found)
 
 
 def of_routines(family: str, routines: Sequence[Routine[Any]], problems: Sequence[Any]) -> tuple[Unit, ...]:
-    """Routines, every step as each of the problems compiles it."""
+    """Routines, every step as each of the problems compiles it; the first is the one that is timed."""
     found = []
     for routine in routines:
         for problem in problems:
             for step in routine.steps(problem):
-                launch = step.launch
-                unit = Unit(family, routine.name, routine.source, (step.entry,), launch.constants, launch, routine.min_arch)
+                launch, timed = step.launch, problem is problems[0]
+                unit = Unit(
+                    family, routine.name, routine.source, (step.entry,), launch.constants, launch, routine.min_arch, timed
+                )
                 found.append(unit)
     return tuple(found)
 
@@ -101,6 +110,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("traces", of_programs("traces", traces.PROGRAMS), TRACES_MUTANTS, {"launch": "launch"}),
     Family("sweeps", of_programs("sweeps", sweeps.PROGRAMS), SWEEPS_MUTANTS),
     Family("gemm_fp32", of_kernels("gemm_fp32", GEMM_FP32.rungs, (GEMM_FP32.problem, ODD))),
+    Family("gemm_bf16", of_kernels("gemm_bf16", GEMM_BF16.rungs, (GEMM_BF16.problem, ODD)), GEMM_BF16_MUTANTS),
 )
 
 

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
 import pytest
 
-from kernels.build import (
-    ARCHITECTURES,
-    REGISTERS_PER_SM,
-    SHARED_LIMIT,
-    STATIC_SHARED_LIMIT,
-    CompileError,
-    arch_number,
-    supported_architectures,
-)
+from kernels.build import ARCHITECTURES, CompileError, arch_number, supported_architectures
 from kernels.catalogue import ROOT, KernelError
+from kernels.check import check, pairs
 from kernels.families import FAMILIES, Unit, units
 from kernels.nvrtc import Compiler, Library, default_compiler
 
@@ -42,56 +33,48 @@ def cuda_12() -> Compiler:
     return Library(library_of_cuda_12())
 
 
-EVERY = [arch for arch in ARCHITECTURES if arch_number(arch) in supported_architectures()]
-CASES = [
-    *(pytest.param(default_compiler, arch, id=f"cuda13-{arch}") for arch in EVERY),
-    # the ends, the first with cp.async and the first with wgmma: each of its own instructions
-    *(pytest.param(cuda_12, arch, id=f"cuda12-{arch}") for arch in ("sm_75", "sm_80", "sm_90a", "sm_120")),
-]
+KNOWN = [arch for arch in ARCHITECTURES if arch_number(arch) in supported_architectures()]
+APART = ("sm_75", "sm_80", "sm_90a", "sm_100", "sm_120")
+"""One of each instruction set.  The others are as one of them to the compiler but for their numbers."""
 
 
-def claimed(arch: str) -> list[Unit]:
-    return [unit for unit in units() if arch_number(arch) >= unit.min_arch]
+def taking_turns(listed: Sequence[Unit], archs: Sequence[str], times: int = 1) -> list[tuple[Unit, str]]:
+    """Every unit on so many of the architectures that it claims, one unit after the other on the next."""
+    found = []
+    for index, unit in enumerate(listed):
+        claimed = [arch for arch in archs if arch_number(arch) >= unit.min_arch]
+        found += [(unit, claimed[(index + turn) % len(claimed)]) for turn in range(times)]
+    return found
 
 
-def faults(unit: Unit, arch: str, compiler: Compiler) -> Iterator[str]:
-    """What keeps a unit from running on an architecture."""
-    try:
-        cubin = unit.build(arch, compiler)
-    except CompileError as error:
-        yield str(error)
-        return
-    if cubin.code[:4] != b"\x7fELF":
-        yield "no machine code"
-    for entry in unit.entries:
-        used = cubin.resources.get(entry)
-        if used is None:
-            yield f"no entry {entry}"
-            continue
-        if used.spills or used.stack:
-            yield f"{entry}: {used.spills} B spilled, {used.stack} B of stack"
-        if used.shared > STATIC_SHARED_LIMIT:
-            yield f"{entry}: {used.shared} B of static shared memory"
-        if unit.launch is None:
-            continue
-        threads, shared = unit.launch.threads, used.shared + unit.launch.dynamic_shared
-        if threads > 1024:
-            yield f"{entry}: {threads} threads"
-        if shared > SHARED_LIMIT[arch_number(arch)] * 1024:
-            yield f"{entry}: {shared} B of shared memory"
-        if -(-used.registers * 32 // 256) * 256 * -(-threads // 32) > REGISTERS_PER_SM:  # handed to warps in units of 256
-            yield f"{entry}: {used.registers} registers for {threads} threads"
+TIMED = [unit for unit in units() if unit.timed]
+ODD = [unit for unit in units() if not unit.timed]
 
 
-@pytest.mark.parametrize(("compiler", "arch"), CASES)
-def test_every_kernel_compiles_without_spills_and_fits(compiler: type[Compiler], arch: str) -> None:
-    nvrtc = compiler()
-    assert arch_number(arch) in supported_architectures(nvrtc)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # NVRTC compiles outside of Python's lock
-        found = pool.map(
-            lambda unit: [f"{unit.family} {unit.name}: {fault}" for fault in faults(unit, arch, nvrtc)], claimed(arch)
-        )
-        assert [fault for one in found for fault in one] == []
+def test_the_claim_reaches_from_turing_to_blackwell() -> None:
+    assert {"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_120"} <= set(KNOWN)
+
+
+@pytest.mark.parametrize("arch", APART)
+def test_what_is_timed_compiles_without_spills_and_fits(arch: str) -> None:
+    """The whole matrix takes minutes: `python -m kernels.check` is that."""
+    assert check(pairs(TIMED, (arch,))) == []
+
+
+def test_the_other_architectures_take_turns() -> None:
+    assert check(taking_turns(TIMED, [arch for arch in KNOWN if arch not in APART])) == []
+
+
+def test_odd_sizes_compile_on_the_oldest_and_on_others_in_turn() -> None:
+    oldest = [(unit, f"sm_{unit.min_arch}") for unit in ODD if unit.min_arch != 90]
+    assert check(oldest + taking_turns(ODD, KNOWN)) == []
+
+
+def test_the_compiler_of_cuda_12_builds_all_of_it() -> None:
+    nvrtc = cuda_12()
+    known = [arch for arch in KNOWN if arch_number(arch) in supported_architectures(nvrtc)]
+    assert {"sm_75", "sm_80", "sm_90a", "sm_100", "sm_120"} <= set(known)
+    assert check(taking_turns(TIMED, known) + taking_turns(ODD, known[::-1]), nvrtc) == []
 
 
 def test_the_two_compilers_are_of_two_cudas() -> None:
