@@ -13,7 +13,7 @@ from typing import Any
 
 from kernels.catalogue import sources_sha256
 from measure import schema
-from measure.backend import Backend, Collected, Keeping, Live
+from measure.backend import Backend, Collected, Keeping, Live, Recorded
 from measure.errors import MeasureError, OutputError, SchemaError
 from measure.progress import progress
 from measure.records import SCHEMA_VERSION, Measurements, Run, SubjectRun
@@ -129,6 +129,11 @@ def _with_subject(found: Measurements, subject: Subject, collected: Collected, b
             subjects[subject.name] = SubjectRun(collected.date, collected.seconds, digest, quick, collected.reasons)
         except MeasureError as error:
             reason = str(error)
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            if not isinstance(getattr(backend, "backend", backend), Recorded):
+                raise
+            words = f"{type(error).__name__}: {error}"
+            raise SchemaError(f"the recording of {subject.name} does not fit this version of its subject ({words})") from None
     if reason:
         absent[subject.key] = reason
         subjects.pop(subject.name, None)
