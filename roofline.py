@@ -225,6 +225,37 @@ def show(spec: str | None, png: Path | None) -> None:
 
 
 @main.command()
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+@png
+@click.option("--within", type=click.FloatRange(0, 100), metavar="PERCENT", help="Fail unless the figures agree within this.")
+@click.option("--share", type=click.FloatRange(0, 100), default=95.0, show_default=True, metavar="PERCENT",
+              help="How many of all figures have to agree with --within.")  # fmt: skip
+def compare(a: str, b: str, png: Path | None, within: float | None, share: float) -> None:
+    """Two measurement files by subject: the ratio of every result, with its uncertainty.
+
+    With --png both rooflines over each other, A's dim.
+    """
+    from measure import compare as both
+    from measure.dataset import Dataset
+    from measure.tables import Table, emit
+
+    first, second = Dataset.open([a]), Dataset.open([b])
+    names = both.names(a, b)
+    found = both.compare(first.main, second.main)
+    emit(both.tables(first, second, found, names))
+    if png is not None:
+        from measure import chart, chart_data
+
+        chart.draw([chart_data.view(first.main), chart_data.view(second.main)], png, names)
+        click.echo(f"\n{png}")
+    if within is not None:
+        emit([both.outside(found, within / 100), Table("", notes=(both.summary(found, within / 100),))])
+        if not both.enough(found, within / 100, share / 100):
+            raise Failed(f"less than {share:g} % of the figures agree within {within:g} %")
+
+
+@main.command()
 def doctor() -> None:
     """Check everything that a render or a measurement needs, and say how to cure what is missing."""
     from scenes.render import doctor as check

@@ -195,5 +195,5 @@ def rung_names(sheet: Sheet, one: View, before: View | None) -> tuple[tuple[str,
 def _rung_words(mark: Mark, before: float | None) -> str:
     words = mark.title + (", throttled" if mark.throttled else "")
     if before is not None:
-        words += f"  ×{mark.hot / before:.3g}"
+        words += f"  ×{mark.hot / before:.2f}"
     return words if mark.x is not None else f"{words}  {figure(mark.hot)} TFLOP/s"
