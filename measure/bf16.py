@@ -12,12 +12,14 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from dataclasses import dataclass
 from typing import Any
 
 from kernels.gemm_bf16.ladder import EPS_OUT
 from measure import verify
 
 NAN = 0x7FFF
+STRIP = 1024
 TINY = 2.0**-126  # the smallest normal value: a scale of 0 then allows no error at all
 
 
@@ -72,3 +74,40 @@ def sample(size: int, count: int, seed: int) -> list[int]:
     edges = [index * size // count for index in range(count + 1)]
     found = [drawn.randrange(low, high) for low, high in itertools.pairwise(edges)]
     return [0, *found[1:-1], size - 1]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Exact values and scales (float64) of some rows (len(rows) x n) and some columns (m x len(cols)) of a product."""
+
+    rows: list[int]
+    cols: list[int]
+    exact: tuple[Any, Any]
+    scale: tuple[Any, Any]
+
+
+def sampled_reference(xp: Any, a: Any, b: Any, count: int, seed: int) -> Sample:
+    """`count` rows and as many columns of the product of bf16 matrices; all of it where it has no more.
+
+    Every row and every column of the output has some of its elements checked.
+    """
+    rows, cols = sample(a.shape[0], count, seed), sample(b.shape[1], count, seed + 1)
+    of_rows = _strips(xp, a[rows], b)
+    of_cols = tuple(part.T for part in _strips(xp, b[:, cols].T, a.T))
+    return Sample(rows, cols, (of_rows[0], of_cols[0]), (of_rows[1], of_cols[1]))
+
+
+def sampled_error(xp: Any, out: Any, found: Sample) -> float:
+    """The largest error of the sampled rows and columns; infinite if anything in all of the output is not finite."""
+    shape = (found.exact[1].shape[0], found.exact[0].shape[1])
+    if out.shape != shape or not is_finite(xp, out):
+        return math.inf
+    parts = (out[found.rows], out[:, found.cols])
+    return max(error(xp, part, *pair) for part, *pair in zip(parts, found.exact, found.scale, strict=True))
+
+
+def _strips(xp: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """As `reference`, a strip of b's columns at a time, so that no whole matrix is held in float64."""
+    parts = [reference(xp, a, b[:, first : first + STRIP]) for first in range(0, b.shape[1], STRIP)]
+    exact, scale = (xp.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+    return exact, scale

@@ -88,11 +88,13 @@ def _across(t: int) -> tuple[int, int]:
     return t % WARP // 4, t % 4 * 2
 
 
-def _swizzled_a(row: int, piece: int, bk: int) -> int:
+def swizzled_a(row: int, piece: int, bk: int) -> int:
+    """Byte address in shared memory of eight values of A: the `piece`-th eight of a row of a tile `bk` deep."""
     return (row * bk + (piece ^ (row // (64 // bk) % (bk // 8))) * 8) * BF16
 
 
-def _swizzled_b(row: int, piece: int, bn: int) -> int:
+def swizzled_b(row: int, piece: int, bn: int) -> int:
+    """The same for B, in a tile `bn` wide."""
     return (row * bn + (piece ^ (row % 8)) * 8) * BF16
 
 
@@ -119,8 +121,8 @@ def _fragments(p: Problem, c: Mapping[str, int], more: int = 0) -> tuple[Access,
     """ldmatrix of both tiles, for every 16 of the depth and `more` times besides."""
     times = _tiles(p.k, c["BK"]) * c["BK"] // DEEP + more
     return (
-        Access("a", "shared", "load", 16, times * c["WM"] // 16, lambda t: _swizzled_a(t % 16, t % WARP // 16, c["BK"])),
-        Access("b", "shared", "load", 16, times * c["WN"] // 16, lambda t: _swizzled_b(t % 16, t % WARP // 16, c["BN"])),
+        Access("a", "shared", "load", 16, times * c["WM"] // 16, lambda t: swizzled_a(t % 16, t % WARP // 16, c["BK"])),
+        Access("b", "shared", "load", 16, times * c["WN"] // 16, lambda t: swizzled_b(t % 16, t % WARP // 16, c["BN"])),
     )
 
 
@@ -129,8 +131,8 @@ def _tile_stores(p: Problem, c: Mapping[str, int]) -> tuple[Access, ...]:
     steps, a_row, b_row = _tiles(p.k, c["BK"]), c["BK"] // 8, c["BN"] // 8
     a_times, b_times = steps * c["BM"] * a_row // _threads(c), steps * c["BK"] * b_row // _threads(c)
     return (
-        Access("a", "shared", "store", 16, a_times, lambda t: _swizzled_a(t // a_row, t % a_row, c["BK"])),
-        Access("b", "shared", "store", 16, b_times, lambda t: _swizzled_b(t // b_row, t % b_row, c["BN"])),
+        Access("a", "shared", "store", 16, a_times, lambda t: swizzled_a(t // a_row, t % a_row, c["BK"])),
+        Access("b", "shared", "store", 16, b_times, lambda t: swizzled_b(t // b_row, t % b_row, c["BN"])),
     )
 
 

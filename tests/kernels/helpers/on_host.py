@@ -46,7 +46,7 @@ def translate(text: str) -> str:
         end = _closing(text, match.end() - 1)
         found += [text[at : match.start()], _call(text[match.end() : end])]
         at = end + 1
-    return "".join([*found, text[at:]]).replace("#pragma unroll", "")
+    return "".join([*found, text[at:]])
 
 
 def _closing(text: str, opening: int) -> int:
@@ -74,7 +74,11 @@ def _call(inside: str) -> str:
     instruction = "".join(re.findall(r'"([^"]*)"', strings[1])).strip().rstrip(";")
     expressions = list(_operands(inside[strings.end() :]))
     opcode, _, rest = instruction.partition(" ")
-    arguments = [expressions[int(token[1:])] if token[0] == "%" else token for token in re.findall(r"%\d+|\b\d+\b", rest)]
+    tokens = re.findall(r"%%\w+|%\d+|\b\d+\b", rest)
+    named = {
+        token: f'"{token[2:]}"' if token[:2] == "%%" else expressions[int(token[1:])] for token in tokens if token[0] == "%"
+    }
+    arguments = [named.get(token, token) for token in tokens]
     return f"ptx_{re.sub(r'[.:]+', '_', opcode)}({', '.join(arguments)})"
 
 

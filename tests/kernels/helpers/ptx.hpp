@@ -90,6 +90,13 @@ static Exchange& with_warp(Work work) {
 // A lane reads its result before it can come to the next exchange, but another lane may be there first: results are kept apart
 // from operands, and an exchange that begins anew overwrites results only when all 32 lanes have come, hence have read.
 
+// Special registers: one SM, whose clock goes on whenever it is read.
+static void ptx_mov_u32(unsigned& value, const char* name) { value = 0; }
+static long long clock64() {
+    static long long clock;
+    return ++clock;
+}
+
 static float from_bf16(unsigned bits) {
     bits <<= 16;
     float value;
