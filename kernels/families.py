@@ -16,6 +16,9 @@ from kernels.catalogue import Kernel, KernelError, Launch, Mutant, Problem, Prog
 from kernels.gemm_bf16.ladder import LADDER as GEMM_BF16
 from kernels.gemm_bf16.mutants import MUTANTS as GEMM_BF16_MUTANTS
 from kernels.gemm_fp32.ladder import LADDER as GEMM_FP32
+from kernels.gemv.ladder import LADDER as GEMV
+from kernels.gemv.ladder import ODD as ODD_GEMV
+from kernels.gemv.mutants import MUTANTS as GEMV_MUTANTS
 from kernels.nvrtc import Compiler
 from kernels.roofs import probes as roofs
 from kernels.roofs.mutants import MUTANTS as ROOFS_MUTANTS
@@ -111,6 +114,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("sweeps", of_programs("sweeps", sweeps.PROGRAMS), SWEEPS_MUTANTS),
     Family("gemm_fp32", of_kernels("gemm_fp32", GEMM_FP32.rungs, (GEMM_FP32.problem, ODD))),
     Family("gemm_bf16", of_kernels("gemm_bf16", GEMM_BF16.rungs, (GEMM_BF16.problem, ODD)), GEMM_BF16_MUTANTS),
+    Family("gemv", of_routines("gemv", GEMV.rungs, (GEMV.problem, ODD_GEMV)), GEMV_MUTANTS),
 )
 
 

@@ -28,10 +28,10 @@ from measure import schema
 from measure.errors import MeasureError
 from measure.files import write_text
 from measure.records import Measurements, Verification
-from measure.show import columns
 from measure.subject import Subject
 from measure.subjects import SUBJECTS
 from measure.suite import check_writable
+from measure.tables import columns
 
 SECONDS = 120
 JOBS = min(8, max(1, (os.cpu_count() or 2) // 2))
