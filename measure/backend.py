@@ -19,7 +19,7 @@ from measure.device import Hardware, describe, driver_version, explain, python_v
 from measure.errors import MeasureError, NoGPUError, OutputError, SchemaError
 from measure.records import Device
 from measure.subject import Bench, Raw, Subject
-from measure.timing import FULL, QUICK, Stopwatch
+from measure.timing import FULL, QUICK, Plan, Stopwatch
 
 VERSIONS = ("driver", "cuda_driver", "cuda_runtime", "nvrtc", "cupy", "numpy", "python", "system")
 
@@ -52,9 +52,10 @@ class Backend(Protocol):
 
 
 class Live:
-    """The current GPU of this machine.  Raises NoGPUError where there is none that can be measured."""
+    """The current GPU of this machine, measured by `plan` or by the suite's own.  Raises NoGPUError where there is none."""
 
-    def __init__(self) -> None:
+    def __init__(self, plan: Plan | None = None) -> None:
+        self._plan = plan
         self.hardware = require_gpu()
         self.device = describe(self.hardware)
         self.versions: Mapping[str, str | None] = _versions()
@@ -64,7 +65,8 @@ class Live:
         """Run the subject's kernels.  What CUDA refuses (memory, a lost device) is a reason like any other."""
         if self._watch is None:
             self._watch = Stopwatch(self.hardware)
-        bench = Bench(self.hardware, QUICK if quick else FULL, quick, self._watch, step, throttle_reasons)
+        plan = self._plan or (QUICK if quick else FULL)
+        bench = Bench(self.hardware, plan, quick, self._watch, step, throttle_reasons)
         began, raw, absent = time.monotonic(), None, ""
         try:
             if self.hardware.capability < subject.min_arch:

@@ -1,9 +1,9 @@
 """Is verification worth anything?  Every kernel family broken on purpose, on the GPU: each mutant must be refused.
 
-`python -m measure.mutants [-o TABLE.json]` copies the kernels, breaks one source, and measures its subject with the project's
-own command, in a process of its own with a time limit: a mutant may fault or run for ever.  It is caught if the file that comes
-out gives its rung no rate, or if the subject is absent from it.  The unbroken kernels go the same way first and have to pass,
-so that a harness which refuses everything would show.
+`python -m measure.mutants [-o TABLE.json]` copies the kernels, breaks one source, and lets the suite measure its subject
+(`measure.brief`), in a process of its own with a time limit: a mutant may fault or run for ever.  It is caught if the file that
+comes out gives its rung no rate, or if the subject is absent from it.  The unbroken kernels go the same way first and have to
+pass, so that a harness which refuses everything would show.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def measure_broken(case: Case, seconds: float = SECONDS) -> Outcome:
 
 def _measure(tree: Path, subject: str, seconds: float) -> Outcome:
     out, raw = tree / "out.json", tree / "raw.json"
-    command = [sys.executable, "-m", "measure", "--only", subject, "--quick", "-o", str(out), "--keep-raw", str(raw)]
+    command = [sys.executable, "-m", "measure.brief", subject, str(out), str(raw)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (str(tree), os.environ.get("PYTHONPATH"))))}
     try:
         result = subprocess.run(

@@ -8,7 +8,6 @@ then one launch of each is timed.  NOTES gets the entry points that were launche
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,13 +15,10 @@ from typing import Any
 
 from kernels.build import compile_source
 from measure import patterns
+from measure.brief import BRIEF
 from measure.errors import MeasureError
 from measure.files import write_text
 from measure.subjects import SUBJECTS
-from measure.timing import Plan
-
-BRIEF = Plan(warm=0.0, sample=0.0, samples=1, total=0.0, limit=1.0, precision=math.inf, rounds=1, cold=1)
-"""One sample of one launch."""
 
 OTHERS: Mapping[str, Callable[[], None]] = {"patterns": patterns.launch_all}
 """What is no subject but launches kernels."""

@@ -227,7 +227,7 @@ def test_what_is_measured_is_the_broken_copy(monkeypatch: pytest.MonkeyPatch, ro
 
     def look(tree: Path, subject: str, seconds: float) -> Outcome:
         seen.update({path.relative_to(tree).as_posix(): path.read_text() for path in (tree / "kernels").rglob("*.cu")})
-        assert (tree / "measure" / "__main__.py").exists() and subject == "one"
+        assert (tree / "measure" / "brief.py").exists() and subject == "one"
         return RIGHT
 
     monkeypatch.setattr(mutants, "_measure", look)
@@ -240,8 +240,8 @@ def test_what_is_measured_is_the_broken_copy(monkeypatch: pytest.MonkeyPatch, ro
 
 
 @pytest.mark.skipif(importlib.util.find_spec("cupy") is not None, reason="there may be a GPU here")
-def test_the_copy_is_measured_by_the_project_s_own_command() -> None:
-    """Without a GPU it ends in that command's own words, and in no verdict."""
+def test_the_copy_is_measured_by_the_suite() -> None:
+    """Without a GPU it ends in the suite's own words, and in no verdict."""
     family = next(family for family in FAMILIES if family.mutants)
     real = next(one for one in mutants.cases((family,)) if one.mutant is not None)
     outcome = mutants.measure_broken(real)
