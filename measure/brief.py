@@ -1,7 +1,7 @@
 """One subject on this GPU as briefly as can be: verified as always, timed by a single sample of a single launch.
 
-`python -m measure.brief SUBJECT OUT.json RAW.json` is the project's own command but for that.  It is for runs whose times nobody
-looks at: those of mutants, many at once on one GPU.
+`python -m measure.brief SUBJECT OUT.json RAW.json` is the project's own command but for that.  It is for runs whose times
+nobody reads: those of mutants, many at once on one GPU.
 """
 
 from __future__ import annotations
