@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from kernels.catalogue import WARP, Program
+from kernels.catalogue import WARP, Mutant, Program
 
 HERE = Path(__file__).resolve().parent
 
@@ -22,6 +22,17 @@ MOST_ROUNDS = (2**24 - DEEP * (LARGEST + 1) * LARGEST) // LARGEST
 
 MMA = Program("mma", HERE / "mma.cu", ("probe_mma",), {"MI": MI, "NI": NI, "THREADS": THREADS}, min_arch=80)
 PROGRAMS = (MMA,)
+
+MUTANTS = (
+    Mutant("off_by_one", "mma", "round < rounds", "round < rounds - 1"),
+    Mutant("skipped_tile", "mma", "mma(sum[i][j], a[s][i], b[j]);", "if (i + j > 0) mma(sum[i][j], a[s][i], b[j]);"),
+    Mutant("zeros", "mma", "+ r % 2] = sum[i][j][r];", "+ r % 2] = 0.0f;"),
+    Mutant("nan", "mma", "+ r % 2] = sum[i][j][r];", "+ r % 2] = 0.0f / (sum[i][j][r] - sum[i][j][r]);"),
+    Mutant(
+        "stale", "mma", "for (int r = 0; r < 4; ++r)\n                out", "for (int r = 0; r < 3; ++r)\n                out"
+    ),
+)
+"""The probe broken on purpose: its check must refuse each."""
 
 Rows = list[list[int]]
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from kernels.build import ARCHITECTURES, arch_number, build_program, supported_architectures
+from kernels.catalogue import Mutant
 from kernels.roofs import mma_probe
 from measure.bf16 import to_bf16
 
@@ -46,14 +47,26 @@ def test_work_of_the_probe() -> None:
     assert mma_probe.flop(264, 100) == 264 * 8 * 32 * 4096 * 100
 
 
-@pytest.mark.skipif(on_host.COMPILER is None, reason="no C++ compiler here to run the probe's source with")
-def test_the_probe_writes_its_closed_form(tmp_path: Path) -> None:
+def written(folder: Path, text: str, rounds: int) -> tuple[bool, bool]:
+    """Whether the probe's source, run on the CPU, writes its closed form, and times that go on."""
     a, b = mma_probe.operands(9)
     bits = [to_bf16(np, np.array(rows, np.float32)) for rows in (a, b)]
     out = np.full((mma_probe.warps(1), mma_probe.ROWS, mma_probe.COLS), np.nan, np.float32)
     when = np.zeros((mma_probe.warps(1), 3), np.int64)
-    library = on_host.compile_kernel(tmp_path, mma_probe.MMA.text, "probe_mma", mma_probe.MMA.constants)
+    library = on_host.compile_kernel(folder, text, "probe_mma", mma_probe.MMA.constants)
     pointers = tuple(ctypes.c_void_p(array.ctypes.data) for array in (*bits, out, when))
-    on_host.launch(library, (1, 1, 1), (mma_probe.THREADS, 1, 1), (*pointers, ctypes.c_int(5)), on_host.FREEDOMS[0])
-    assert np.array_equal(out, np.broadcast_to(np.array(mma_probe.expected(b, 5), np.float32), out.shape))
-    assert (when[:, 2] > when[:, 1]).all()
+    arguments = (*pointers, ctypes.c_int(rounds))
+    on_host.launch(library, (1, 1, 1), (mma_probe.THREADS, 1, 1), arguments, on_host.FREEDOMS[0])
+    expected = np.array(mma_probe.expected(b, rounds), np.float32)
+    return np.array_equal(out, np.broadcast_to(expected, out.shape)), bool((when[:, 2] > when[:, 1]).all())
+
+
+@pytest.mark.skipif(on_host.COMPILER is None, reason="no C++ compiler here to run the probe's source with")
+def test_the_probe_writes_its_closed_form(tmp_path: Path) -> None:
+    assert written(tmp_path, mma_probe.MMA.text, 5) == (True, True)
+
+
+@pytest.mark.skipif(on_host.COMPILER is None, reason="no C++ compiler here to run the probe's source with")
+@pytest.mark.parametrize("mutant", mma_probe.MUTANTS, ids=lambda mutant: mutant.kind)
+def test_a_mutant_of_the_probe_does_not(tmp_path: Path, mutant: Mutant) -> None:
+    assert not written(tmp_path, mutant.apply(mma_probe.MMA.text), 5)[0]
