@@ -54,6 +54,8 @@ class Backend(Protocol):
 class Live:
     """The current GPU of this machine, measured by `plan` or by the suite's own.  Raises NoGPUError where there is none."""
 
+    _plan: Plan | None = None
+
     def __init__(self, plan: Plan | None = None) -> None:
         self._plan = plan
         self.hardware = require_gpu()
