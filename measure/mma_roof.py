@@ -26,6 +26,7 @@ from measure.timing import Run, summarise
 NAME = "bf16_mma"
 TITLE = "Tensor cores, bf16 (mma.sync)"
 LAUNCH_SECONDS = 0.010
+FIRST_ROUNDS = 64  # to see how long a round takes
 BLOCKS_PER_SM = (1, 2)
 SEED = 5
 HOPPER = "; the datasheet's rate takes wgmma, mma.sync reaches some 63 % of it on 9.0 (arXiv:2501.12084)"
@@ -38,7 +39,7 @@ class _Probe:
         import cupy
 
         self.blocks = blocks_per_sm * hardware.sm_count
-        self.rounds = 64
+        self.rounds = FIRST_ROUNDS
         self._function = load_function(probe.MMA, "probe_mma")
         a, self._b = probe.operands(SEED)
         self._inputs = tuple(to_bf16(cupy, cupy.array(rows, cupy.float32)) for rows in (a, self._b))
@@ -81,7 +82,7 @@ def collect(bench: Bench) -> Raw:
         one = _Probe(bench.hardware, blocks_per_sm)
         one.run()
         seconds = watch.seconds(one.run) / one.rounds
-        one.rounds = min(max(64, math.ceil(LAUNCH_SECONDS / seconds)), probe.MOST_ROUNDS)
+        one.rounds = min(max(FIRST_ROUNDS, math.ceil(LAUNCH_SECONDS / seconds)), probe.MOST_ROUNDS)
         one.check()
         run: Run = one.run
         seconds = statistics.median(watch.seconds(run) for _ in range(5))
