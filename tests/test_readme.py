@@ -2,47 +2,40 @@
 
 from __future__ import annotations
 
+import json
 import re
+import statistics
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 import roofline
+from measure import report
 from measure.dataset import Dataset
+from measure.roofline_model import LEVEL_ROOF
 from scenes import film
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
 
 
-def table() -> str:
-    """The ladder as the README prints it, from the committed file."""
-    data = Dataset.open(["nvidia-h200"])
-    owned, peak, path = data.ladder("gemm_fp32"), data.get("roofs.fp32"), data.get("roofs.load_path")
-    assert owned is not None and peak is not None and path is not None
-    lines = [
-        f"| kernel | TFLOP/s | of the {peak.quantity.value:.1f} TFLOP/s of the FMA units | FLOP/B "
-        f"| of the {path.quantity.value:.1f} TB/s roof there |",
-        "|---|---|---|---|---|",
-    ]
-    for rung in owned.value.rungs:
-        rate = data.get(f"ladders.gemm_fp32.rungs.{rung.name}.rate")
-        achieved, mark = data.achieved("gemm_fp32", rung.name), data.intensity("gemm_fp32", rung.name)
-        share = data.of_level("gemm_fp32", rung.name)
-        assert rate is not None and achieved is not None and mark is not None and share is not None
-        lines.append(
-            f"| {rung.title} | {rate.quantity.value:.3g} | {achieved.quantity.value:.3f} | {mark.quantity.value:.3g} "
-            f"| {share.quantity.value:.2f} |"
-        )
-    for line in owned.value.lines:
-        ratio = line.rate.value / peak.quantity.value
-        lines.append(f"| {line.title}, for comparison | {line.rate.value:.3g} | {ratio:.3f} | | |")
-    return "\n".join(lines)
+def test_the_results_are_the_committed_file_s() -> None:
+    assert report.rewrite(README, Dataset.open(["nvidia-h200"])) == README, "run: python -m measure.report README.md"
 
 
-def test_the_table_is_the_files() -> None:
-    assert table() in README, f"put this into the README:\n{table()}"
+def test_a_row_of_the_results_by_hand() -> None:
+    """The best fp32 rung from the file's plain JSON: FLOP over the median time, over the roof, over the bytes."""
+    found = json.loads((ROOT / "measure/measurements/nvidia-h200.json").read_text())
+    ladder = found["ladders"]["gemm_fp32"]
+    rung = max((one for one in ladder["rungs"] if "rate" in one), key=lambda one: float(one["rate"]["value"]))
+    rate = 2 * 4096**3 / statistics.median(rung["samples"]) / 1e12
+    moved = rung["traffic"][ladder["level"]]
+    flop_per_byte = 2 * 4096**3 / (moved.get("counters") or moved["model"])["value"]
+    row = next(line for line in README.splitlines() if line.startswith(f"| {rung['title']} |"))
+    cells = [float(cell) for cell in row.split("|")[2:6]]
+    peak, slope = (found["roofs"][name]["measured"]["value"] for name in ("fp32", LEVEL_ROOF[ladder["level"]]))
+    assert cells == pytest.approx([rate, rate / peak, flop_per_byte, rate / flop_per_byte / slope], rel=0.02)
 
 
 def test_the_versions_are_the_files() -> None:
