@@ -110,7 +110,7 @@ def _computed(name: str, hardware: Hardware) -> Quantity | None:
     if name == "fp32" and lanes and clock:
         value, words = 2 * hardware.sm_count * lanes * clock / 1e12, f"2 x {hardware.sm_count} SMs x {lanes} lanes"
         return Quantity(value, "TFLOP/s", "derived", reference=f"{words} x {hardware.clock:.0f} MHz")
-    if name == "load_path" and clock:
+    if name == "load_path" and lanes and clock:  # an unknown capability may have another width
         value, words = hardware.sm_count * SHARED_BYTES_PER_CLOCK * clock / 1e12, f"{hardware.sm_count} SMs x 128 B"
         return Quantity(value, "TB/s", "derived", reference=f"{words} x {hardware.clock:.0f} MHz")
     if name == "dram" and hardware.memory_clock and hardware.bus:

@@ -9,7 +9,7 @@ from measure.dataset import Dataset
 from measure.records import AllReduce, Device, Latency, Quantity, Roof, Run, Sweep
 from measure.tables import Table, plain
 from measure.wording import figure as figure
-from measure.wording import number, scaled, spread
+from measure.wording import number, scaled, sized, spread
 
 
 def table(dataset: Dataset) -> str:
@@ -90,7 +90,7 @@ def _sweep(sweep: Sweep) -> Table:
     header = (sweep.parameter, *(series.name for series in sweep.series))
     rows = [
         (
-            f"{point} {sweep.unit}".strip(),
+            sized(point) if sweep.unit == "B" else f"{point} {sweep.unit}".strip(),
             *(_cell(series.values.get(point), unit) for series, unit in zip(sweep.series, units, strict=True)),
         )
         for point in points

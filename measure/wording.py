@@ -33,3 +33,15 @@ def spread(quantity: Quantity | None) -> str:
     if quantity is None or quantity.low is None or quantity.high is None or not quantity.value:
         return "-"
     return f"{50 * (quantity.high - quantity.low) / abs(quantity.value):.2g}"
+
+
+def sized(digits: str) -> str:
+    """A size in bytes, given as its digits, in binary units where it is a multiple of them: 16384 is 16 KiB."""
+    if not digits.isdigit() or int(digits) == 0:
+        return f"{digits} B"
+    size, unit = int(digits), "B"
+    for larger in ("KiB", "MiB", "GiB"):
+        if size % 1024:
+            break
+        size, unit = size // 1024, larger
+    return f"{size} {unit}"

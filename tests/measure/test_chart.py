@@ -39,7 +39,7 @@ def test_ridges_are_peak_over_bandwidth() -> None:
     found = view(made_up.full(spread=0.0))
     corners = {(corner.slope, corner.beam): corner.x for corner in found.ridges}
     assert corners["load_path", "fp32"] == pytest.approx(65.2 / 33.3) and corners["l2", "fp32"] == pytest.approx(65.2 / 8.8)
-    assert corners["dram", "fp32"] == pytest.approx(65.2 / 4.6) and corners["dram", "mma_bf16"] == pytest.approx(660 / 4.6)
+    assert corners["dram", "fp32"] == pytest.approx(65.2 / 4.6) and corners["dram", "bf16_mma"] == pytest.approx(660 / 4.6)
     assert len(corners) == 4 * 2
 
 

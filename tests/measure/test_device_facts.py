@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from measure import device
+from measure import device, roofs
 from measure.datasheets import DATASHEETS, memory_kind, whole_of
 from measure.device import Hardware, describe, facts, uuids, with_nvml
 
@@ -99,6 +99,13 @@ def test_an_unknown_compute_capability_is_said_to_be_so() -> None:
     found = describe(UNKNOWN)
     assert found.fp32_lanes_per_sm is None and "probed" in found.facts["fp32 lanes"]
     assert "fp32 lanes" not in describe(SLICE).facts
+
+
+def test_no_roof_of_the_sms_is_computed_for_an_unknown_capability() -> None:
+    """What its memory's clock and bus allow is arithmetic all the same."""
+    assert roofs._computed("fp32", UNKNOWN) is None and roofs._computed("load_path", UNKNOWN) is None
+    memory = roofs._computed("dram", UNKNOWN)
+    assert memory is not None and memory.value == pytest.approx(2 * 4e9 * 8192 / 8 / 1e12)
 
 
 def test_linux_in_windows_is_recorded() -> None:

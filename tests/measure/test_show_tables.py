@@ -19,7 +19,7 @@ from measure.dataset import Dataset
 from measure.records import Ladder, Measurements, Quantity, Rung, SubjectRun, Verification
 from measure.show import table
 from measure.tables import Table, emit, plain
-from measure.wording import figure, scaled, spread
+from measure.wording import figure, scaled, sized, spread
 
 FULL = made_up.full(spread=0.0)
 
@@ -143,6 +143,13 @@ def test_a_terminal_gets_the_same_words(capsys: pytest.CaptureFixture[str], monk
 )
 def test_prefixes(value: float, unit: str, text: str) -> None:
     assert scaled(value, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("digits", "text"), [("16384", "16 KiB"), ("3145728", "3 MiB"), ("100", "100 B"), ("0", "0 B"), ("a", "a B")]
+)
+def test_sizes(digits: str, text: str) -> None:
+    assert sized(digits) == text
 
 
 def test_numbers_and_spreads() -> None:

@@ -116,7 +116,7 @@ def full(
 
     roofs = {
         "fp32": roof("FMA units, fp32", fp32, fp32 * 1.03),
-        "mma_bf16": roof("Tensor cores, bf16 (mma.sync)", tensor, tensor * 1.5),
+        "bf16_mma": roof("Tensor cores, bf16 (mma.sync)", tensor, tensor * 1.5),
         "load_path": roof("SM load path (shared memory)", path),
         "l1": roof("L1 cache", path * 1.0005),
         "l2": roof("L2 cache", l2),
@@ -145,7 +145,7 @@ def full(
             "8192 x 8192 x 8192",
             "bf16 in, fp32 accumulation",
             Quantity(8 * work, "FLOP", "derived"),
-            "mma_bf16",
+            "bf16_mma",
             None,
             tuple(rung(n, t, 8 * work, s * tensor, dict(zip(marks3, m, strict=True))) for n, t, s, *m in GEMM_BF16),
             (ReferenceLine("cuBLAS bf16", seen(1.17 * tensor * shift, "TFLOP/s"), name="cublas"),),
@@ -164,7 +164,7 @@ def full(
                     work,
                     s * (tensor if n == "tensor_cores" else fp32),
                     dict(zip(marks3, m, strict=True)),
-                    "mma_bf16" if n == "tensor_cores" else "",
+                    "bf16_mma" if n == "tensor_cores" else "",
                     peak_memory=Quantity(2.1e9 / (1 + 9 * i), "B", "measured"),
                 )
                 for i, (n, t, s, *m) in enumerate(ATTENTION)
@@ -313,7 +313,7 @@ def full(
 def small() -> Measurements:
     """A laptop's GPU: slow, old, no tensor roof in the file, few subjects."""
     big = full("Made-up Mini", fp32=4.1, tensor=9.0, path=2.0, l2=0.7, dram=0.128, sms=14)
-    roofs = {key: roof for key, roof in big.roofs.items() if key not in ("mma_bf16", "l1")}
+    roofs = {key: roof for key, roof in big.roofs.items() if key not in ("bf16_mma", "l1")}
     ladders = {key: big.ladders[key] for key in ("gemm_fp32", "gemv")}
     return replace(
         big,
