@@ -72,7 +72,8 @@ def test_samples_of_a_rung_become_rates_around_the_recorded_one() -> None:
     assert rung.rate is not None
     rates = figures(ONE)["ladders.gemm_fp32.rungs.uncoalesced.rate"].samples
     assert statistics.median(rates) == pytest.approx(rung.rate.value, rel=1e-3)
-    assert max(rates) / min(rates) == pytest.approx(max(rung.samples) / min(rung.samples))
+    work = statistics.median(rung.samples) * rung.rate.value
+    assert [rate * second for rate, second in zip(rates, rung.samples, strict=True)] == pytest.approx([work] * len(rates))
 
 
 # ---- ratios and their intervals -------------------------------------------------------------------------------------
