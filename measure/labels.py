@@ -12,7 +12,7 @@ from dataclasses import dataclass
 DIRECTIONS = (-20, 20, -60, 60, 180, 160, 200, -90, 90, 120, 240)
 """Degrees from the point to the label, the best first: to the right and a little down, where a roofline leaves room."""
 
-DISTANCES = (13, 18, 25, 34, 46, 60, 78, 100, 126, 156)
+DISTANCES = (13, 18, 25, 34, 46, 60, 78, 100, 126, 156, 200, 260)
 
 
 @dataclass(frozen=True, slots=True)
