@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,6 +30,9 @@ PATIENCE = 10.0
 
 LARGEST_GRID = 1024
 """Blocks a rank that the sheets of signals have room for."""
+
+HELD = 0.02
+"""Seconds that the gate is held to see whether launches come back meanwhile."""
 
 SOAK_CALLS = 8
 
@@ -82,6 +86,7 @@ class RankGroup:
         self._open[0] = 0
         self.lanes = [self._lane(first, ranks) for first, ranks in self._shared(together)]
         self.synchronise()
+        self._gated = self._launches_return()
 
     def _shared(self, together: bool) -> list[tuple[int, int]]:
         """First rank and number of ranks of each lane."""
@@ -179,15 +184,32 @@ class RankGroup:
             self._most[name, count % per_pack(False) != 0] = self.most(name, count)
         self._warm.add((name, count))
 
+    def _gate(self, lane: Lane, ticket: int, patience: float) -> None:
+        """Hold a lane until the host has stored the ticket."""
+        arguments = (self._open_at, np.uint32(ticket), self._failed[lane.first], np.uint64(patience * 1e9))
+        self._function(lane, gate_program())((1,), (1,), arguments, stream=lane.stream)
+
+    def _launches_return(self) -> bool:
+        """Whether a launch comes back before its kernel has ended; under a debugger or a sanitizer it may not, and a gate that
+        waits for the host would wait for ever."""
+        lane, seconds = self.lanes[0], 0.0
+        with self._cupy.cuda.Device(lane.device):
+            for ticket in (0, 1):  # the first is open, and loads the kernel; nobody opens the second
+                began = time.perf_counter()
+                self._gate(lane, ticket, HELD)
+                seconds = time.perf_counter() - began
+                lane.stream.synchronize()
+            self._failed[lane.first].fill(0)
+            self.synchronise()
+        return seconds < HELD / 2
+
     def behind_gate(self, work: Callable[[], None]) -> float:
         """Queue work on all lanes while none of it runs, then let go; seconds that the slowest lane took."""
         self._ticket += 1
-        program = gate_program()
         for lane in self.lanes:
-            failed = self._failed[lane.first]
             with self._cupy.cuda.Device(lane.device):
-                arguments = (self._open_at, np.uint32(self._ticket), failed, np.uint64(PATIENCE * 1e9))
-                self._function(lane, program)((1,), (1,), arguments, stream=lane.stream)
+                if self._gated:
+                    self._gate(lane, self._ticket, PATIENCE)
                 lane.start.record(lane.stream)
         work()
         for lane in self.lanes:

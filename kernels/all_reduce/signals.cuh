@@ -17,12 +17,16 @@ struct Group {
 };
 
 __device__ __forceinline__ void wait_for(const unsigned* signal, unsigned value, unsigned* failed, unsigned long long patience) {
-    const unsigned long long begin = nanoseconds();
-    for (unsigned tries = 1; (int)(load_acquire(signal) - value) < 0; ++tries)
-        if (tries % 64 == 0 && (load_acquire(failed) != 0 || nanoseconds() - begin > patience)) {
+    unsigned long long begin = 0;
+    for (unsigned tries = 1; (int)(load_acquire(signal) - value) < 0; ++tries) {
+        if (tries % 64 != 0) continue;
+        const unsigned long long now = nanoseconds();
+        begin = begin == 0 ? now : begin;
+        if (load_acquire(failed) != 0 || now - begin > patience) {
             store_release(failed, 1);
             return;
         }
+    }
 }
 
 // This block's share of the work so far is done, and that of the same block on every rank.
