@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from kernels.gemm_bf16.ladder import LADDER as GEMM_BF16
 from kernels.gemm_fp32.ladder import LADDER as GEMM_FP32
 from measure.access_model import SECTOR, WAVEFRONT_BYTES
 from measure.errors import MeasureError
@@ -39,7 +40,7 @@ class CountersUnavailable(MeasureError):
     """No counters here: ncu is missing, not permitted, or failed; the message says which."""
 
 
-COUNTED: Mapping[str, str] = {"gemm_fp32": "measure.ladders"}
+COUNTED: Mapping[str, str] = {"gemm_fp32": "measure.ladders", "gemm_bf16": "measure.gemm_bf16"}
 """Ladders that are counted, and the module of each, which has `ENTRIES` (entry points by rung) and `launch_all(quick)`."""
 
 
@@ -177,7 +178,7 @@ SUBJECT = Subject(
     name="counters",
     title="Hardware counters of the ladders, by Nsight Compute",
     key="counters",
-    sources=tuple(kernel.source for kernel in GEMM_FP32.rungs),
+    sources=tuple(kernel.source for ladder in (GEMM_FP32, GEMM_BF16) for kernel in ladder.rungs),
     collect=collect,
     record=record,
     steps=lambda plan: len(COUNTED),

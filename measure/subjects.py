@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from measure import coalescing, counters, ladders, latency, latency_sizes, launches, roofs, sweeps, trace
+from measure import coalescing, counters, gemm_bf16, ladders, latency, latency_sizes, launches, roofs, sweeps, trace
 from measure.subject import Subject
 
 SUBJECTS: tuple[Subject, ...] = (
@@ -10,6 +10,7 @@ SUBJECTS: tuple[Subject, ...] = (
     latency.SUBJECT,
     latency_sizes.SUBJECT,
     ladders.SUBJECT,
+    gemm_bf16.SUBJECT,
     trace.INDEX,
     trace.LAUNCH,
     launches.SUBJECT,
