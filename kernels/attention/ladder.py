@@ -1,0 +1,234 @@
+"""The attention ladder: from three kernels with a square of scores between them to one on the tensor cores.
+
+The algorithm is FlashAttention's (Dao et al., 2022; Dao, 2023) with the online softmax of Milakov and Gimelshein (2018); the
+kernels are our own.  All heads have 128 dimensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from kernels.attention.problem import BF16, HEAD_DIM, Attention
+from kernels.catalogue import Launch, Routine, RoutineLadder, Step
+
+HERE = Path(__file__).resolve().parent
+EPS = 2.0**-8  # unit roundoff of bf16
+
+BQ, BK = 64, 64  # queries and keys of a tile on the CUDA cores
+ROW = 512  # threads to a row of the softmax
+TENSOR_BQ, TENSOR_BK = 64, 32  # a warp has 16 queries
+WARPS, MT, WIDE_BK = 4, 2, 64  # the pipelined rung: a warp has 16 * MT queries
+WIDE_BQ = WARPS * MT * 16
+
+WAVEFRONT = 128
+LANES = 32
+
+ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    "attention_scores": ("Q", "K", "square"),
+    "attention_softmax": ("square",),
+    "attention_weighted_sum": ("square", "V", "O"),
+    "attention_fused": ("Q", "K", "V", "O"),
+    "attention_tensor_cores": ("Q", "K", "V", "O"),
+    "attention_swizzled": ("Q", "K", "V", "O"),
+    "attention_pipelined": ("Q", "K", "V", "O"),
+}
+"""The arrays that each entry point takes, in order; the number of queries (int) follows."""
+
+
+def tolerance(problem: Attention) -> float:
+    """Largest allowed error over |O| + 4 |p v|, where |p v| is the root of the sum over the keys of (weight x value)^2.
+
+    The output is rounded to bf16: at most 2^-8 |O|.  Where the weights go to bf16 too, each of them errs by a relative error
+    between -2^-8 and 2^-8 of its own, so that their weighted sum errs by about 2^-8 |p v| / sqrt(3); 4 |p v| is seven times
+    that standard deviation.  Everything else is fp32, thousands of times finer.
+    """
+    return EPS
+
+
+def tiles(size: int, tile: int) -> int:
+    """How many tiles cover a side."""
+    return -(-size // tile)
+
+
+def tile_pairs(problem: Attention, bq: int, bk: int) -> int:
+    """Tiles of bq queries by bk keys that are computed in all heads; causal ones end with the tile that meets the diagonal."""
+    if not problem.causal:
+        return problem.all_heads * tiles(problem.seq, bq) * tiles(problem.seq, bk)
+    last = (min(first + bq, problem.seq) for first in range(0, problem.seq, bq))
+    return problem.all_heads * sum(tiles(end, bk) for end in last)
+
+
+def _constants(p: Attention, bq: int, bk: int) -> dict[str, int]:
+    return {"GUARD": int(p.seq % bq != 0 or p.seq % bk != 0), "CAUSAL": int(p.causal)}
+
+
+def _grid(p: Attention, bq: int) -> tuple[int, int, int]:
+    return (tiles(p.seq, bq), p.all_heads, 1)
+
+
+def _algorithmic(p: Attention) -> dict[str, float]:
+    return {"algorithmic": float(p.compulsory_bytes)}
+
+
+# CUDA cores: 16 threads to 8 rows; a warp is 2 x 16 threads
+
+
+def _simt_constants(p: Attention) -> dict[str, int]:
+    return {"BQ": BQ, "BLOCKS": 3, **_constants(p, BQ, BK)}
+
+
+def _steps_unfused(p: Attention) -> tuple[Step, ...]:
+    constants = _simt_constants(p)
+    product = Launch(_grid(p, BQ), (BQ * 2, 1, 1), constants)
+    return (
+        Step("attention_scores", product),
+        Step("attention_softmax", Launch((p.seq, p.all_heads, 1), (ROW, 1, 1), constants)),
+        Step("attention_weighted_sum", product),
+    )
+
+
+def _steps_fused(p: Attention) -> tuple[Step, ...]:
+    return (Step("attention_fused", Launch(_grid(p, BQ), (BQ * 2, 1, 1), _simt_constants(p))),)
+
+
+def _simt_products(p: Attention) -> float:
+    """Load-path bytes of both products: a warp reads 6 and 8 wavefronts for a value of the depth, see the test of the banks."""
+    warps = BQ * 2 // LANES
+    return tile_pairs(p, BQ, BK) * warps * (6 * HEAD_DIM + 8 * BK) * float(WAVEFRONT)
+
+
+def _simt_staging(p: Attention) -> float:
+    """Bytes that a pair of tiles takes from L2: the queries again for each tile of keys, K and V."""
+    return float(tile_pairs(p, BQ, BK) * (BQ + 2 * BK) * HEAD_DIM * BF16)
+
+
+def _traffic_unfused(p: Attention) -> dict[str, float]:
+    """Four passes over the square: written, read, written, read; besides them the inputs and the output.
+
+    The softmax reads each row twice, the second time out of a cache.
+    """
+    passes = 4.0 * p.square_bytes / (2 if p.causal else 1)
+    return {
+        "load_path": _simt_products(p) + passes * 5 / 4,
+        "l2": _simt_staging(p) + passes + p.compulsory_bytes / 4,
+        "dram": passes + p.compulsory_bytes,
+        **_algorithmic(p),
+    }
+
+
+def _traffic_fused(p: Attention) -> dict[str, float]:
+    """The inputs and the output; the K and V of a head are small enough for L2 while its blocks run."""
+    return {
+        "load_path": _simt_products(p),
+        "l2": _simt_staging(p) + p.compulsory_bytes / 4,
+        "dram": float(p.compulsory_bytes),
+        **_algorithmic(p),
+    }
+
+
+# Tensor cores
+
+
+def _tensor_launch(p: Attention) -> Launch:
+    # causal tiles at the diagonal and those at the end need registers for what they leave out
+    guard = {**_constants(p, TENSOR_BQ, TENSOR_BK)}
+    blocks = 3 if guard["GUARD"] or p.causal else 4
+    return Launch(_grid(p, TENSOR_BQ), (TENSOR_BQ * 2, 1, 1), {"BK": TENSOR_BK, "BLOCKS": blocks, **guard})
+
+
+def _steps_tensor_cores(p: Attention) -> tuple[Step, ...]:
+    return (Step("attention_tensor_cores", _tensor_launch(p)),)
+
+
+def _steps_swizzled(p: Attention) -> tuple[Step, ...]:
+    return (Step("attention_swizzled", _tensor_launch(p)),)
+
+
+def _steps_pipelined(p: Attention) -> tuple[Step, ...]:
+    constants = {"WARPS": WARPS, "MT": MT, "BK": WIDE_BK, "BLOCKS": 2, **_constants(p, WIDE_BQ, WIDE_BK)}
+    shared = (WIDE_BQ + 2 * WIDE_BK) * HEAD_DIM * BF16
+    return (Step("attention_pipelined", Launch(_grid(p, WIDE_BQ), (WARPS * LANES, 1, 1), constants, shared)),)
+
+
+def _mma_traffic(p: Attention, bq: int, bk: int, mt: int, passes: int) -> dict[str, float]:
+    """A warp of 16 * mt queries reads its Q and the tiles of K and V by ldmatrix, `passes` wavefronts for each 8 x 8 matrix.
+
+    K and V come from L2 once a tile, Q and the output once a block, and are written to shared memory once.
+    """
+    pairs, warps = tile_pairs(p, bq, bk), bq // (16 * mt)
+    matrices = (mt * 16 + bk) // 8 * (HEAD_DIM // 8) + bk // 8 * (HEAD_DIM // 8)
+    from_l2 = float(pairs * 2 * bk * HEAD_DIM * BF16 + p.compulsory_bytes / 2)
+    return {
+        "load_path": pairs * warps * matrices * passes * float(WAVEFRONT) + 2 * from_l2,
+        "l2": from_l2,
+        "dram": float(p.compulsory_bytes),
+        **_algorithmic(p),
+    }
+
+
+LADDER: RoutineLadder[Attention] = RoutineLadder(
+    name="attention",
+    title="Attention",
+    dtype="bf16 in and out, fp32 sums and softmax",
+    problem=Attention(2, 16, 8192),
+    math_roof="bf16_mma",
+    rungs=(
+        Routine(
+            "unfused",
+            "Unfused",
+            "three kernels, and a square of scores between them",
+            HERE / "01_unfused.cu",
+            _steps_unfused,
+            _traffic_unfused,
+            tolerance,
+            math_roof="fp32",
+        ),
+        Routine(
+            "fused",
+            "Fused",
+            "one kernel, and the square is never written",
+            HERE / "02_fused.cu",
+            _steps_fused,
+            _traffic_fused,
+            tolerance,
+            math_roof="fp32",
+        ),
+        Routine(
+            "tensor_cores",
+            "Tensor cores",
+            "a warp multiplies 16 x 16 by 16 x 8 values with one instruction",
+            HERE / "03_tensor_cores.cu",
+            _steps_tensor_cores,
+            lambda p: _mma_traffic(p, TENSOR_BQ, TENSOR_BK, 1, 8),
+            tolerance,
+            math_roof="bf16_mma",
+            min_arch=80,
+        ),
+        Routine(
+            "swizzled",
+            "Swizzled",
+            "the pieces of a row change places, so that no bank is asked twice",
+            HERE / "04_swizzled.cu",
+            _steps_swizzled,
+            lambda p: _mma_traffic(p, TENSOR_BQ, TENSOR_BK, 1, 1),
+            tolerance,
+            math_roof="bf16_mma",
+            min_arch=80,
+        ),
+        Routine(
+            "pipelined",
+            "Pipelined",
+            "the next tile is under way while this one is multiplied, and a warp has twice the queries",
+            HERE / "05_pipelined.cu",
+            _steps_pipelined,
+            lambda p: _mma_traffic(p, WIDE_BQ, WIDE_BK, MT, 1),
+            tolerance,
+            math_roof="bf16_mma",
+            min_arch=80,
+        ),
+    ),
+)
+
+ODD = (Attention(1, 2, 257), Attention(1, 2, 257, causal=True))
+"""Problems that need every guard."""
