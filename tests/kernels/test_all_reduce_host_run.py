@@ -8,9 +8,7 @@ on its own stream, so that a fast rank runs ahead of a slow one as far as the si
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import shutil
-import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,12 +19,13 @@ from kernels.all_reduce.algorithms import ALGORITHMS, SIGNALS, Algorithm, algori
 from kernels.all_reduce.mutants import MUTANTS
 from measure import verify
 
-COMPILER = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
+sys.path.insert(0, str(Path(__file__).parent / "helpers"))
+
+from all_reduce_on_host import COMPILER, built
+
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler here to run the kernels' sources with")
 
 THREADS, BLOCKS, CALLS = 8, 2, 4
-
-FIBRES = Path(__file__).with_name("all_reduce_fibres.cpp")
 
 
 @dataclass(frozen=True)
@@ -56,20 +55,6 @@ def rounded(values: np.ndarray) -> np.ndarray:
 def widened(bits: np.ndarray) -> np.ndarray:
     """bf16 bits to fp32."""
     return (bits.astype(np.uint32) << 16).view(np.float32)
-
-
-def built(folder: Path, source: str, defines: dict[str, int | str]) -> Path:
-    """The library of some of the kernels' sources, compiled once."""
-    assert COMPILER is not None
-    name = hashlib.sha256(repr((source, sorted(defines.items()))).encode()).hexdigest()[:16]
-    library = folder / f"{name}.so"
-    if not library.exists():
-        text = FIBRES.read_text().replace("// SOURCES", source.replace("#pragma unroll", ""))
-        (folder / f"{name}.cpp").write_text(text)
-        options = [f"-D{key}={value}" for key, value in defines.items()]
-        command = [COMPILER, "-std=c++17", "-O0", "-w", "-shared", "-fPIC", *options, f"{name}.cpp", "-o", library.name]
-        subprocess.run(command, cwd=folder, check=True)
-    return library
 
 
 def run(
