@@ -1,0 +1,176 @@
+"""Sizes, work, launches and bytes of the attention kernels by arithmetic, and what their sources promise about each other."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from kernels.attention.ladder import ARGUMENTS, LADDER, ODD, tile_pairs
+from kernels.attention.mutants import MUTANTS
+from kernels.attention.problem import Attention
+from kernels.build import SHARED_LIMIT, STATIC_SHARED_LIMIT, arch_number, build_step
+from kernels.catalogue import KernelError, Routine, code_of
+from measure.access_model import bank_passes, wavefronts
+
+HEAD = Attention(1, 1, 8192)
+RUNGS = ["unfused", "fused", "tensor_cores", "swizzled", "pipelined"]
+
+
+def test_work_and_bytes_of_the_timed_problem() -> None:
+    """4 x 32 x 8192^2 x 128 = 2^40 FLOP; a head's square has 268 435 456 bytes, as much as all inputs and outputs together."""
+    assert LADDER.problem == Attention(2, 16, 8192)
+    assert LADDER.problem.flop == 2**40
+    assert HEAD.square_bytes == 268_435_456
+    assert LADDER.problem.compulsory_bytes == 268_435_456
+    assert replace(LADDER.problem, causal=True).flop == 2**39
+
+
+def test_sizes_that_the_kernels_do_not_take_are_refused() -> None:
+    with pytest.raises(KernelError, match="at least 1"):
+        Attention(1, 0, 8)
+    with pytest.raises(KernelError, match="65535 heads"):
+        Attention(256, 256, 8)
+    with pytest.raises(KernelError, match="2\\^31"):
+        Attention(1, 1, 2**24)
+
+
+def test_the_ladder_is_in_order_and_each_rung_has_its_own_number() -> None:
+    assert [rung.name for rung in LADDER.rungs] == RUNGS
+    assert [rung.source.name for rung in LADDER.rungs] == [f"{at:02}_{name}.cu" for at, name in enumerate(RUNGS, 1)]
+    assert [rung.math_roof for rung in LADDER.rungs] == ["fp32"] * 2 + ["bf16_mma"] * 3
+    assert [rung.min_arch for rung in LADDER.rungs] == [75] * 2 + [80] * 3
+
+
+@pytest.mark.parametrize("routine", LADDER.rungs, ids=lambda routine: routine.name)
+def test_a_source_says_what_it_is_and_why(routine: Routine[Attention]) -> None:
+    head = routine.text.split("\n\n")[0]
+    assert head.startswith(f"// {routine.title}: ")
+    assert "// The change: " in head and re.search(r"// Why it (is slow|helps): ", head)
+    assert "#include" not in routine.text
+    entries = re.findall(r"\n?(attention_\w+)\(", routine.text)
+    assert sorted(entries) == sorted(step.entry for step in routine.steps(HEAD))
+
+
+@pytest.mark.parametrize("problem", [Attention(1, 1, 1), Attention(3, 2, 257), HEAD], ids=str)
+def test_the_grid_has_a_block_for_every_tile_of_queries_of_every_head(problem: Attention) -> None:
+    for routine, queries in zip(LADDER.rungs, (64, 64, 64, 64, 128), strict=True):
+        for step in routine.steps(problem):
+            across = problem.seq if step.entry == "attention_softmax" else -(-problem.seq // queries)
+            assert step.launch.grid == (across, problem.batch * problem.heads, 1)
+
+
+def test_the_guard_is_left_out_only_where_every_size_fits() -> None:
+    for routine in LADDER.rungs:
+        guards = {
+            seq: {step.launch.constants["GUARD"] for step in routine.steps(Attention(1, 1, seq))}
+            for seq in (8192, 128, 127, 129, 96)
+        }
+        assert guards == {8192: {0}, 128: {0}, 127: {1}, 129: {1}, 96: {1}}
+
+
+def test_arguments_are_those_of_the_sources() -> None:
+    for routine in LADDER.rungs:
+        for step in routine.steps(HEAD):
+            found = re.search(rf"{step.entry}\(([^)]*)\)", routine.text)
+            assert found is not None
+            names = [parameter.split()[-1].lstrip("*") for parameter in found[1].split(",")]
+            assert names == [*ARGUMENTS[step.entry], "S"]
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90", "sm_120"])
+@pytest.mark.parametrize("routine", LADDER.rungs, ids=lambda routine: routine.name)
+def test_a_rung_fits(routine: Routine[Attention], arch: str) -> None:
+    pytest.importorskip("cuda.bindings.nvrtc", reason="the CUDA compiler comes with the extra dev")
+    if arch_number(arch) < routine.min_arch:
+        pytest.skip(f"{routine.name} is written for sm_{routine.min_arch} and newer")
+    for problem in (LADDER.problem, *ODD):
+        for step in routine.steps(problem):
+            used = build_step(routine, step, arch).resources[step.entry]
+            assert (used.spills, used.stack) == (0, 0)
+            assert used.shared <= STATIC_SHARED_LIMIT
+            assert used.shared + step.launch.dynamic_shared <= SHARED_LIMIT[arch_number(arch)] * 1024
+
+
+def test_fusion_changes_nothing_but_where_the_scores_go() -> None:
+    """The first two rungs share everything up to their first kernel: the same tiles, the same products."""
+
+    def shared_part(name: str) -> str:
+        text = LADDER[name].text
+        return text[text.index("#define D 128") : text.index("__forceinline__ int tile_row()")].replace("#define ROW 512\n", "")
+
+    assert shared_part("unfused") == shared_part("fused")
+
+
+def test_the_swizzle_changes_nothing_but_where_pieces_lie() -> None:
+    plain, swizzled = (code_of(LADDER[name].text).splitlines() for name in ("tensor_cores", "swizzled"))
+    differ = [one.split("(")[0] for one, other in zip(plain, swizzled, strict=True) if one != other]
+    assert differ == ["__device__ __forceinline__ int place", "attention_tensor_cores"]
+
+
+def place(row: int, piece: int, swizzled: bool) -> int:
+    """Byte of a piece of 16 bytes in a tile whose rows have 256, after the sources."""
+    return row * 256 + piece // 8 * 128 + (piece % 8 ^ row % 8 if swizzled else piece % 8) * 16
+
+
+@pytest.mark.parametrize("piece", range(16))
+def test_ldmatrix_asks_each_bank_once_where_pieces_are_swizzled(piece: int) -> None:
+    """An 8 x 8 matrix is eight rows of 16 bytes: 128 bytes, one wavefront at best."""
+    for first in (0, 8, 24):
+        rows = range(first, first + 8)
+        assert bank_passes([place(row, piece, swizzled=False) for row in rows], 16) == 8
+        assert bank_passes([place(row, piece, swizzled=True) for row in rows], 16) == 1
+
+
+def test_a_swizzled_tile_has_every_piece_once() -> None:
+    assert sorted(place(row, piece, swizzled=True) for row in range(64) for piece in range(16)) == list(range(0, 64 * 256, 16))
+
+
+def test_the_products_on_cuda_cores_take_two_wavefronts_a_read() -> None:
+    """A warp is 2 x 16 threads, its row the second bit of the lane: 3 reads of a score's depth, 4 of a value's."""
+    row = [(lane >> 1 & 1) * 4 for lane in range(32)]
+    col = [((lane & 1) | (lane >> 2) << 1) * 4 for lane in range(32)]
+    assert len(set(zip(row, col, strict=True))) == 32
+    for stride_a in (64, 68):  # queries, weights
+        assert [wavefronts([(k * stride_a + r) * 4 for r in row], 16, "shared") for k in range(4)] == [2] * 4
+    for stride_b in (64, 128):  # keys, values
+        assert [wavefronts([(k * stride_b + c) * 4 for c in col], 16, "shared") for k in range(4)] == [2] * 4
+
+
+@pytest.mark.parametrize(("bq", "bk", "seq"), [(64, 64, 256), (64, 32, 257), (128, 64, 1000), (64, 64, 1)])
+def test_tiles_of_a_causal_problem(bq: int, bk: int, seq: int) -> None:
+    """Every pair of tiles in which some query sees some key."""
+    pairs = sum(
+        any(other <= query for query in range(first, min(first + bq, seq)))
+        for first in range(0, seq, bq)
+        for other in range(0, seq, bk)
+    )
+    assert tile_pairs(Attention(2, 1, seq, causal=True), bq, bk) == 2 * pairs
+    assert tile_pairs(Attention(1, 1, seq), bq, bk) == -(-seq // bq) * -(-seq // bk)
+
+
+def test_bytes_in_device_memory() -> None:
+    """A head: Q, K, V and the output are 8 MiB; unfused, the square passes four times, 1 GiB."""
+    unfused, *others = (dict(routine.traffic(HEAD)) for routine in LADDER.rungs)
+    assert unfused["dram"] == 4 * 268_435_456 + 8 * 2**20
+    assert [one["dram"] for one in others] == [8 * 2**20] * 4
+    assert all(one["algorithmic"] == 8 * 2**20 for one in (unfused, *others))
+
+
+def test_bytes_on_the_load_path_of_the_tensor_core_rungs() -> None:
+    """A warp of 16 queries and 32 keys: 32 matrices of Q, 64 of K, 64 of V; of 32 and 64: 64, 128 and 128."""
+    plain, swizzled, wide = (dict(LADDER[name].traffic(HEAD)) for name in RUNGS[2:])
+    staged = 2 * 128 * 8192 * 512 + 8 * 2**20  # K and V for each of 128 blocks, both ways, and Q and the output
+    pairs = 128 * 256
+    assert plain["load_path"] == pytest.approx(pairs * 4 * 160 * 8 * 128 + staged)
+    assert swizzled["load_path"] == pytest.approx(pairs * 4 * 160 * 128 + staged)
+    staged = 2 * 64 * 8192 * 512 + 8 * 2**20
+    assert wide["load_path"] == pytest.approx(64 * 128 * 4 * 320 * 128 + staged)
+
+
+def test_there_is_a_mutant_of_every_kind_and_of_every_rung() -> None:
+    assert {mutant.kind for mutant in MUTANTS} == {"off_by_one", "skipped_tile", "zeros", "nan", "stale"}
+    assert {mutant.rung for mutant in MUTANTS} == set(RUNGS)
+    for mutant in MUTANTS:
+        assert mutant.apply(LADDER[mutant.rung].text) != LADDER[mutant.rung].text
