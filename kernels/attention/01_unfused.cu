@@ -4,8 +4,9 @@
 // Why it is slow: four passes over S * S fp32 values for every head, where the inputs and the output are only 4 * S * 128 bf16.
 //
 // O (heads x S x 128) = softmax(Q K^T / sqrt(128)) V, row-major bf16; the square (heads x S x S) is fp32. CAUSAL 1: a query sees
-// no later key. GUARD 1: any S; GUARD 0: S is a multiple of BQ and BK, and the pointers are 16-byte aligned. 256 threads; scores
-// and weighted sum: BQ = 128 queries a block, grid (queries / BQ, heads); softmax: ROW threads and a row a block, grid (S, heads).
+// no later key. GUARD 1: any S; GUARD 0: S is a multiple of BQ and BK. Pointers are 16-byte aligned. Scores and weighted sum: BQ
+// queries a block of 2 * BQ threads, grid (queries / BQ, heads), BLOCKS blocks to an SM; softmax: a row a block of ROW threads, grid
+// (S, heads).
 
 #define D 128
 #define BK 64

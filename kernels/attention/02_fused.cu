@@ -6,7 +6,8 @@
 // from memory, and so are the square itself and two launches.
 //
 // O (heads x S x 128) = softmax(Q K^T / sqrt(128)) V, row-major bf16. CAUSAL 1: a query sees no later key. GUARD 1: any S; GUARD 0:
-// S is a multiple of BQ and BK, and the pointers are 16-byte aligned. 256 threads, BQ = 128 queries a block, grid (queries / BQ, heads).
+// S is a multiple of BQ and BK. Pointers are 16-byte aligned. BQ queries a block of 2 * BQ threads, grid (queries / BQ, heads),
+// BLOCKS blocks to an SM.
 
 #define D 128
 #define BK 64

@@ -4,7 +4,8 @@
 // it took eight passes.
 //
 // O (heads x S x 128) = softmax(Q K^T / sqrt(128)) V, row-major bf16, sums in fp32. CAUSAL 1: a query sees no later key. GUARD 1:
-// any S; GUARD 0: S is a multiple of BQ and BK. Pointers are 16-byte aligned. A warp has 16 queries; grid (queries / BQ, heads).
+// any S; GUARD 0: S is a multiple of BQ and BK. Pointers are 16-byte aligned. A warp has 16 queries, a block four warps and BK keys
+// at a time; grid (queries / BQ, heads), BLOCKS blocks to an SM.
 
 #define D 128
 #define BQ 64

@@ -1,13 +1,13 @@
 // Pipelined: the next tile is under way while this one is multiplied, and a warp has twice the queries.
 // The change: K and V come by cp.async, which needs no registers and does not wait: V while the scores are made, the next K while
 // the values are added up. A warp has 32 queries, so each piece of K and V that it reads from shared memory is used twice. The
-// running maximum is only raised once a score passes it by more than 2^8 in weight, so most tiles shrink nothing.
+// largest score so far is only replaced once another passes it by a factor of 2^8 in weight, so that most tiles shrink nothing.
 // Why it helps: no warp waits for memory with nothing to multiply; half the reads of shared memory for a multiplication; fewer
 // instructions beside the multiplications.
 //
 // O (heads x S x 128) = softmax(Q K^T / sqrt(128)) V, row-major bf16, sums in fp32. CAUSAL 1: a query sees no later key. GUARD 1:
-// any S; GUARD 0: S is a multiple of BQ and BK. Pointers are 16-byte aligned. WARPS warps of MT * 16 queries; grid (queries / BQ,
-// heads); dynamic shared memory for Q, K and V.
+// any S; GUARD 0: S is a multiple of BQ and BK. Pointers are 16-byte aligned. WARPS warps of MT * 16 queries and BK keys at a time;
+// grid (queries / BQ, heads), BLOCKS blocks to an SM; (BQ + 2 * BK) * 256 bytes of dynamic shared memory for Q, K and V.
 
 #define D 128
 #define BQ (WARPS * MT * 16)
