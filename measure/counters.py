@@ -40,7 +40,11 @@ class CountersUnavailable(MeasureError):
     """No counters here: ncu is missing, not permitted, or failed; the message says which."""
 
 
-COUNTED: Mapping[str, str] = {"gemm_fp32": "measure.ladders", "gemm_bf16": "measure.gemm_bf16"}
+COUNTED: Mapping[str, str] = {
+    "gemm_fp32": "measure.ladders",
+    "gemm_bf16": "measure.gemm_bf16",
+    "attention": "measure.attention",
+}
 """Ladders that are counted, and the module of each, which has `ENTRIES` (entry points by rung) and `launch_all(quick)`."""
 
 

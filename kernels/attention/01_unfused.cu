@@ -3,10 +3,10 @@
 // weights add up the values (weighted sum).  The square of scores is written, read, written again as weights, and read again.
 // Why it is slow: four passes over S * S fp32 values for every head, where the inputs and the output are only 4 * S * 128 bf16.
 //
-// O (heads x S x 128) = softmax(Q K^T / sqrt(128)) V, row-major bf16; the square (heads x S x S) is fp32. CAUSAL 1: a query sees
-// no later key. GUARD 1: any S; GUARD 0: S is a multiple of BQ and BK. Pointers are 16-byte aligned. Scores and weighted sum: BQ
-// queries a block of 2 * BQ threads, grid (queries / BQ, heads), BLOCKS blocks to an SM; softmax: a row a block of ROW threads, grid
-// (S, heads).
+// O (heads x S x 128) = softmax(Q K^T / sqrt(128)) V, row-major bf16; the square (heads x S x S) is fp32. CAUSAL 1: a query
+// sees no later key. GUARD 1: any S; GUARD 0: S is a multiple of BQ and BK. Pointers are 16-byte aligned. Scores and weighted
+// sum: BQ queries a block of 2 * BQ threads, grid (queries / BQ, heads), BLOCKS blocks to an SM; softmax: a row a block of ROW
+// threads, grid (S, heads).
 
 #define D 128
 #define BK 64
@@ -43,7 +43,8 @@ __device__ __forceinline__ unsigned narrow(float low, float high) {
     return (a + 0x7fffu + (a >> 16 & 1u)) >> 16 | (b + 0x7fffu + (b >> 16 & 1u) & 0xffff0000u);
 }
 
-// sum[8][4 * QUADS] += a[k][rows] * b[k][columns] over STEP values of k; a thread's rows and columns lie in fours, half a tile apart.
+// sum[8][4 * QUADS] += a[k][rows] * b[k][columns] over STEP values of k; a thread's rows and columns lie in fours, half a tile
+// apart.
 template <int QUADS>
 __device__ __forceinline__ void multiply(const float* a, int a_stride, const float* b, int b_stride, float (*sum)[4 * QUADS]) {
 #pragma unroll
@@ -63,8 +64,8 @@ __device__ __forceinline__ void multiply(const float* a, int a_stride, const flo
 }
 
 // A block's scores of BK keys: Q and K pass through shared memory STEP dimensions at a time, transposed.
-__device__ __forceinline__ void score(const unsigned short* Q, const unsigned short* K, int queries, int keys, float* q, float* k,
-                                      int row, int col, float (*sum)[4]) {
+__device__ __forceinline__ void score(const unsigned short* Q, const unsigned short* K, int queries, int keys, float* q,
+                                      float* k, int row, int col, float (*sum)[4]) {
     const int tid = threadIdx.x, part = tid % 2 * 8, line = tid / 2;
 #pragma unroll 1
     for (int d = 0; d < D; d += STEP) {
@@ -90,12 +91,13 @@ __device__ __forceinline__ void load_values(const unsigned short* V, int keys, f
         const Eight from_v = fetch(V + at, INSIDE(line < keys));
 #pragma unroll
         for (int j = 0; j < 8; j += 4)
-            *reinterpret_cast<float4*>(&v[at + j]) = make_float4(from_v.at[j], from_v.at[j + 1], from_v.at[j + 2], from_v.at[j + 3]);
+            *reinterpret_cast<float4*>(&v[at + j]) =
+                make_float4(from_v.at[j], from_v.at[j + 1], from_v.at[j + 2], from_v.at[j + 3]);
     }
 }
 
-// The place of a thread in its block's tile: BQ / 8 x 16 threads, a warp 2 rows of 16. Which bit of the lane is the row decides that
-// no bank is asked twice.
+// The place of a thread in its block's tile: BQ / 8 x 16 threads, a warp 2 rows of 16. With the row in the second bit of the
+// lane no bank is asked twice.
 __device__ __forceinline__ int tile_row() { return (threadIdx.x / 32 * 2 + (threadIdx.x >> 1 & 1)) * 4; }
 __device__ __forceinline__ int tile_col() { return ((threadIdx.x & 1) | (threadIdx.x % 32 >> 2) << 1) * 4; }
 
@@ -120,7 +122,8 @@ attention_scores(const unsigned short* Q, const unsigned short* K, float* square
             for (int j = 0; j < 4; ++j)
                 if (query0 + line < S && key0 + col + j < S) to[j] = sum[i][j] * SCALE;
 #else
-            *reinterpret_cast<float4*>(to) = make_float4(sum[i][0] * SCALE, sum[i][1] * SCALE, sum[i][2] * SCALE, sum[i][3] * SCALE);
+            *reinterpret_cast<float4*>(to) =
+                make_float4(sum[i][0] * SCALE, sum[i][1] * SCALE, sum[i][2] * SCALE, sum[i][3] * SCALE);
 #endif
         }
     }
@@ -145,7 +148,8 @@ extern "C" __global__ void __launch_bounds__(ROW) attention_softmax(float* squar
 #else
     for (int i = tid * 4; i < seen; i += ROW * 4) {
         const float4 v = *reinterpret_cast<const float4*>(&square[i]);
-        const float x[4] = {v.x, i + 1 < seen ? v.y : MINUS_INFINITY, i + 2 < seen ? v.z : MINUS_INFINITY, i + 3 < seen ? v.w : MINUS_INFINITY};
+        const float x[4] = {v.x, i + 1 < seen ? v.y : MINUS_INFINITY, i + 2 < seen ? v.z : MINUS_INFINITY,
+                            i + 3 < seen ? v.w : MINUS_INFINITY};
         const float before = top;
         top = fmaxf(fmaxf(fmaxf(top, x[0]), fmaxf(x[1], x[2])), x[3]);
         sum = sum * power(before - top) + power(x[0] - top) + power(x[1] - top) + power(x[2] - top) + power(x[3] - top);
@@ -214,7 +218,8 @@ attention_weighted_sum(const float* square, const unsigned short* V, unsigned sh
     for (int i = 0; i < 8; ++i) {
         const int line = row + i % 4 + i / 4 * (BQ / 2);
         if (INSIDE(query0 + line < S)) {
-            *reinterpret_cast<uint2*>(&O[line * D + col]) = make_uint2(narrow(out[i][0], out[i][1]), narrow(out[i][2], out[i][3]));
+            *reinterpret_cast<uint2*>(&O[line * D + col]) =
+                make_uint2(narrow(out[i][0], out[i][1]), narrow(out[i][2], out[i][3]));
             *reinterpret_cast<uint2*>(&O[line * D + col + 64]) =
                 make_uint2(narrow(out[i][4], out[i][5]), narrow(out[i][6], out[i][7]));
         }

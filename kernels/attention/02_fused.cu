@@ -1,13 +1,13 @@
 // Fused: one kernel, and the square is never written.
-// The change: a block keeps its scores on the chip. It takes BK keys at a time and remembers for each query the largest score so far
-// and the sum of the weights so far (online softmax, Milakov and Gimelshein 2018; FlashAttention, Dao et al. 2022). When a larger
-// score turns up, what was added up before shrinks by the same factor as its weights.
+// The change: a block keeps its scores on the chip. It takes BK keys at a time and remembers for each query the largest score
+// so far and the sum of the weights so far (online softmax, Milakov and Gimelshein 2018; FlashAttention, Dao et al. 2022). When
+// a larger score turns up, what was added up before shrinks by the same factor as its weights.
 // Why it helps: the multiplications are those of the rung before, in the same tiles; the four passes over S * S values are gone
 // from memory, and so are the square itself and two launches.
 //
-// O (heads x S x 128) = softmax(Q K^T / sqrt(128)) V, row-major bf16. CAUSAL 1: a query sees no later key. GUARD 1: any S; GUARD 0:
-// S is a multiple of BQ and BK. Pointers are 16-byte aligned. BQ queries a block of 2 * BQ threads, grid (queries / BQ, heads),
-// BLOCKS blocks to an SM.
+// O (heads x S x 128) = softmax(Q K^T / sqrt(128)) V, row-major bf16. CAUSAL 1: a query sees no later key. GUARD 1: any S;
+// GUARD 0: S is a multiple of BQ and BK. Pointers are 16-byte aligned. BQ queries a block of 2 * BQ threads, grid (queries /
+// BQ, heads), BLOCKS blocks to an SM.
 
 #define D 128
 #define BK 64
@@ -43,7 +43,8 @@ __device__ __forceinline__ unsigned narrow(float low, float high) {
     return (a + 0x7fffu + (a >> 16 & 1u)) >> 16 | (b + 0x7fffu + (b >> 16 & 1u) & 0xffff0000u);
 }
 
-// sum[8][4 * QUADS] += a[k][rows] * b[k][columns] over STEP values of k; a thread's rows and columns lie in fours, half a tile apart.
+// sum[8][4 * QUADS] += a[k][rows] * b[k][columns] over STEP values of k; a thread's rows and columns lie in fours, half a tile
+// apart.
 template <int QUADS>
 __device__ __forceinline__ void multiply(const float* a, int a_stride, const float* b, int b_stride, float (*sum)[4 * QUADS]) {
 #pragma unroll
@@ -63,8 +64,8 @@ __device__ __forceinline__ void multiply(const float* a, int a_stride, const flo
 }
 
 // A block's scores of BK keys: Q and K pass through shared memory STEP dimensions at a time, transposed.
-__device__ __forceinline__ void score(const unsigned short* Q, const unsigned short* K, int queries, int keys, float* q, float* k,
-                                      int row, int col, float (*sum)[4]) {
+__device__ __forceinline__ void score(const unsigned short* Q, const unsigned short* K, int queries, int keys, float* q,
+                                      float* k, int row, int col, float (*sum)[4]) {
     const int tid = threadIdx.x, part = tid % 2 * 8, line = tid / 2;
 #pragma unroll 1
     for (int d = 0; d < D; d += STEP) {
@@ -90,12 +91,13 @@ __device__ __forceinline__ void load_values(const unsigned short* V, int keys, f
         const Eight from_v = fetch(V + at, INSIDE(line < keys));
 #pragma unroll
         for (int j = 0; j < 8; j += 4)
-            *reinterpret_cast<float4*>(&v[at + j]) = make_float4(from_v.at[j], from_v.at[j + 1], from_v.at[j + 2], from_v.at[j + 3]);
+            *reinterpret_cast<float4*>(&v[at + j]) =
+                make_float4(from_v.at[j], from_v.at[j + 1], from_v.at[j + 2], from_v.at[j + 3]);
     }
 }
 
-// The place of a thread in its block's tile: BQ / 8 x 16 threads, a warp 2 rows of 16. Which bit of the lane is the row decides that
-// no bank is asked twice.
+// The place of a thread in its block's tile: BQ / 8 x 16 threads, a warp 2 rows of 16. With the row in the second bit of the
+// lane no bank is asked twice.
 __device__ __forceinline__ int tile_row() { return (threadIdx.x / 32 * 2 + (threadIdx.x >> 1 & 1)) * 4; }
 __device__ __forceinline__ int tile_col() { return ((threadIdx.x & 1) | (threadIdx.x % 32 >> 2) << 1) * 4; }
 

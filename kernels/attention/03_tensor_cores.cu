@@ -1,12 +1,12 @@
 // Tensor cores: a warp multiplies 16 x 16 by 16 x 8 values with one instruction.
 // The change: both products of the fused kernel are made by mma.sync (m16n8k16, bf16 in, fp32 sums), fed from shared memory by
 // ldmatrix, which hands each lane the pieces that the instruction wants from it. The weights go to bf16 in registers.
-// Why it helps: 2048 multiply-adds an instruction of a warp instead of 32, and no fp32 copies of the inputs. What holds it back is
-// shared memory: rows are 256 bytes apart, so the eight rows of a matrix lie in the same banks and are read one after the other.
+// Why it helps: 2048 multiply-adds an instruction of a warp instead of 32, and no fp32 copies of the inputs. What holds it back
+// is shared memory: rows are 256 bytes apart, so the eight rows of a matrix lie in the same banks and are read one by one.
 //
-// O (heads x S x 128) = softmax(Q K^T / sqrt(128)) V, row-major bf16, sums in fp32. CAUSAL 1: a query sees no later key. GUARD 1:
-// any S; GUARD 0: S is a multiple of BQ and BK. Pointers are 16-byte aligned. A warp has 16 queries, a block four warps and BK keys
-// at a time; grid (queries / BQ, heads), BLOCKS blocks to an SM.
+// O (heads x S x 128) = softmax(Q K^T / sqrt(128)) V, row-major bf16, sums in fp32. CAUSAL 1: a query sees no later key.
+// GUARD 1: any S; GUARD 0: S is a multiple of BQ and BK. Pointers are 16-byte aligned. A warp has 16 queries, a block four
+// warps and BK keys at a time; grid (queries / BQ, heads), BLOCKS blocks to an SM.
 
 #define D 128
 #define BQ 64

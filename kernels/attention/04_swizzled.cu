@@ -1,11 +1,11 @@
 // Swizzled: the pieces of a row change places, so that no bank is asked twice.
 // The change: piece c of row r lies at c XOR (r mod 8). Nothing else differs from the rung before.
-// Why it helps: the eight rows of a matrix now lie in eight different groups of four banks, so ldmatrix reads them at once, where
-// it took eight passes.
+// Why it helps: the eight rows of a matrix now lie in eight different groups of four banks, so ldmatrix reads them at once,
+// where it took eight passes.
 //
-// O (heads x S x 128) = softmax(Q K^T / sqrt(128)) V, row-major bf16, sums in fp32. CAUSAL 1: a query sees no later key. GUARD 1:
-// any S; GUARD 0: S is a multiple of BQ and BK. Pointers are 16-byte aligned. A warp has 16 queries, a block four warps and BK keys
-// at a time; grid (queries / BQ, heads), BLOCKS blocks to an SM.
+// O (heads x S x 128) = softmax(Q K^T / sqrt(128)) V, row-major bf16, sums in fp32. CAUSAL 1: a query sees no later key.
+// GUARD 1: any S; GUARD 0: S is a multiple of BQ and BK. Pointers are 16-byte aligned. A warp has 16 queries, a block four
+// warps and BK keys at a time; grid (queries / BQ, heads), BLOCKS blocks to an SM.
 
 #define D 128
 #define BQ 64
@@ -54,8 +54,8 @@ __device__ __forceinline__ float power_of_two(float x) {
     return y;
 }
 
-// Where a piece (8 bf16, 16 bytes) of a row lies, piece 0 to 7 of its first or second half: rows that follow each other put it into
-// different banks.
+// Where a piece (8 bf16, 16 bytes) of a row lies, piece 0 to 7 of its first or second half: rows that follow each other put it
+// into different banks.
 __device__ __forceinline__ int place(int row, int half, int piece) { return row * D + half * 64 + (piece ^ row % 8) * 8; }
 
 // ROWS rows into shared memory, 16 bytes a lane; rows from `rows` on are zero.

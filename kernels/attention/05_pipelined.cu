@@ -1,13 +1,15 @@
 // Pipelined: the next tile is under way while this one is multiplied, and a warp has twice the queries.
-// The change: K and V come by cp.async, which needs no registers and does not wait: V while the scores are made, the next K while
-// the values are added up. A warp has 32 queries, so each piece of K and V that it reads from shared memory is used twice. The
-// largest score so far is only replaced once another passes it by a factor of 2^8 in weight, so that most tiles shrink nothing.
+// The change: K and V come by cp.async, which needs no registers and does not wait: V while the scores are made, the next K
+// while the values are added up. A warp has 32 queries, so each piece of K and V that it reads from shared memory is used
+// twice. The largest score so far is only replaced once another passes it by a factor of 2^8 in weight, so that most tiles
+// shrink nothing.
 // Why it helps: no warp waits for memory with nothing to multiply; half the reads of shared memory for a multiplication; fewer
 // instructions beside the multiplications.
 //
-// O (heads x S x 128) = softmax(Q K^T / sqrt(128)) V, row-major bf16, sums in fp32. CAUSAL 1: a query sees no later key. GUARD 1:
-// any S; GUARD 0: S is a multiple of BQ and BK. Pointers are 16-byte aligned. WARPS warps of MT * 16 queries and BK keys at a time;
-// grid (queries / BQ, heads), BLOCKS blocks to an SM; (BQ + 2 * BK) * 256 bytes of dynamic shared memory for Q, K and V.
+// O (heads x S x 128) = softmax(Q K^T / sqrt(128)) V, row-major bf16, sums in fp32. CAUSAL 1: a query sees no later key.
+// GUARD 1: any S; GUARD 0: S is a multiple of BQ and BK. Pointers are 16-byte aligned. WARPS warps (a multiple of 4) of MT * 16
+// queries and BK keys at a time; grid (queries / BQ, heads), BLOCKS blocks to an SM; (BQ + 2 * BK) * 256 bytes of dynamic
+// shared memory for Q, K and V.
 
 #define D 128
 #define BQ (WARPS * MT * 16)
@@ -57,10 +59,11 @@ __device__ __forceinline__ float power_of_two(float x) {
     return y;
 }
 
-// ROWS x 128 values on their way into shared memory, 16 bytes a lane; rows from `rows` on are not read and become zero. Piece c of
-// row r goes to c XOR (r mod 8).
+// ROWS x 128 values on their way into shared memory, 16 bytes a lane; rows from `rows` on are not read and become zero. Piece c
+// of row r goes to c XOR (r mod 8).
 template <int ROWS>
 __device__ __forceinline__ void send(unsigned to, const unsigned short* from, int rows) {
+    static_assert(THREADS % 128 == 0, "a thread's rows are a multiple of eight apart, so that all have one swizzle");
     const int row0 = threadIdx.x / 16, piece = threadIdx.x % 16;
     to += row0 * (D * 2) + (piece ^ row0 % 8) * 16;
     from += row0 * D + piece * 8;
@@ -68,7 +71,8 @@ __device__ __forceinline__ void send(unsigned to, const unsigned short* from, in
     for (int row = 0; row < ROWS; row += THREADS / 16) {
 #if GUARD
         const int bytes = row0 + row < rows ? 16 : 0;
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to + row * (D * 2)), "l"(from + row * D), "r"(bytes));
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                     ::"r"(to + row * (D * 2)), "l"(from + row * D), "r"(bytes));
 #else
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + row * (D * 2)), "l"(from + row * D));
 #endif

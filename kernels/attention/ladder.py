@@ -17,7 +17,7 @@ EPS = 2.0**-8  # unit roundoff of bf16
 
 BQ, BK = 64, 64  # queries and keys of a tile on the CUDA cores
 ROW = 512  # threads to a row of the softmax
-TENSOR_BQ, TENSOR_BK = 64, 32  # a warp has 16 queries
+TENSOR_BQ, TENSOR_BK = 64, 64  # a warp has 16 queries
 WARPS, MT, WIDE_BK = 4, 2, 64  # the pipelined rung: a warp has 16 * MT queries
 WIDE_BQ = WARPS * MT * 16
 
@@ -92,10 +92,19 @@ def _steps_fused(p: Attention) -> tuple[Step, ...]:
     return (Step("attention_fused", Launch(_grid(p, BQ), (BQ * 2, 1, 1), _simt_constants(p))),)
 
 
-def _simt_products(p: Attention) -> float:
-    """Load-path bytes of both products: a warp reads 6 and 8 wavefronts for a value of the depth, see the test of the banks."""
-    warps = BQ * 2 // LANES
-    return tile_pairs(p, BQ, BK) * warps * (6 * HEAD_DIM + 8 * BK) * float(WAVEFRONT)
+# Wavefronts that a warp makes for 64 queries and 64 keys; the test of the banks works them out from the addresses.
+STAGE_SCORES = 8 * 2 * (16 + 8 * 2)  # for every 16 dimensions a load of Q and one of K, and eight stores of each
+SCORES = HEAD_DIM * 3 * 2  # two reads of Q and one of K for every dimension
+STAGE_VALUES = 4 * (2 * 4 + 4 * 8)  # for every 16 keys two loads of V and four stores
+VALUES = BK * 4 * 2  # two reads of weights and two of V for every key
+WRITE_SQUARE = 8 * 8
+STAGE_SQUARE = 4 * 2 * (8 + 4 * 2)  # for every 16 keys two loads of the square and eight stores
+KEEP_WEIGHTS = 8 * 8
+
+
+def _simt_load_path(p: Attention, wavefronts: int) -> float:
+    """Load-path bytes where each warp of a block makes so many wavefronts for a pair of tiles."""
+    return tile_pairs(p, BQ, BK) * (BQ * 2 // LANES) * wavefronts * float(WAVEFRONT)
 
 
 def _simt_staging(p: Attention) -> float:
@@ -109,8 +118,9 @@ def _traffic_unfused(p: Attention) -> dict[str, float]:
     The softmax reads each row twice, the second time out of a cache.
     """
     passes = 4.0 * p.square_bytes / (2 if p.causal else 1)
+    products = STAGE_SCORES + SCORES + WRITE_SQUARE + STAGE_SQUARE + STAGE_VALUES + VALUES
     return {
-        "load_path": _simt_products(p) + passes * 5 / 4,
+        "load_path": _simt_load_path(p, products) + passes * 3 / 4,
         "l2": _simt_staging(p) + passes + p.compulsory_bytes / 4,
         "dram": passes + p.compulsory_bytes,
         **_algorithmic(p),
@@ -120,7 +130,7 @@ def _traffic_unfused(p: Attention) -> dict[str, float]:
 def _traffic_fused(p: Attention) -> dict[str, float]:
     """The inputs and the output; the K and V of a head are small enough for L2 while its blocks run."""
     return {
-        "load_path": _simt_products(p),
+        "load_path": _simt_load_path(p, STAGE_SCORES + SCORES + KEEP_WEIGHTS + STAGE_VALUES + VALUES),
         "l2": _simt_staging(p) + p.compulsory_bytes / 4,
         "dram": float(p.compulsory_bytes),
         **_algorithmic(p),
@@ -131,10 +141,8 @@ def _traffic_fused(p: Attention) -> dict[str, float]:
 
 
 def _tensor_launch(p: Attention) -> Launch:
-    # causal tiles at the diagonal and those at the end need registers for what they leave out
-    guard = {**_constants(p, TENSOR_BQ, TENSOR_BK)}
-    blocks = 3 if guard["GUARD"] or p.causal else 4
-    return Launch(_grid(p, TENSOR_BQ), (TENSOR_BQ * 2, 1, 1), {"BK": TENSOR_BK, "BLOCKS": blocks, **guard})
+    constants = {"BK": TENSOR_BK, "BLOCKS": 2, **_constants(p, TENSOR_BQ, TENSOR_BK)}
+    return Launch(_grid(p, TENSOR_BQ), (TENSOR_BQ * 2, 1, 1), constants)
 
 
 def _steps_tensor_cores(p: Attention) -> tuple[Step, ...]:
@@ -151,16 +159,17 @@ def _steps_pipelined(p: Attention) -> tuple[Step, ...]:
     return (Step("attention_pipelined", Launch(_grid(p, WIDE_BQ), (WARPS * LANES, 1, 1), constants, shared)),)
 
 
-def _mma_traffic(p: Attention, bq: int, bk: int, mt: int, passes: int) -> dict[str, float]:
+def _mma_traffic(p: Attention, bq: int, bk: int, mt: int, passes: int, staged: float) -> dict[str, float]:
     """A warp of 16 * mt queries reads its Q and the tiles of K and V by ldmatrix, `passes` wavefronts for each 8 x 8 matrix.
 
-    K and V come from L2 once a tile, Q and the output once a block, and are written to shared memory once.
+    K and V come from L2 once a tile, Q and the output once a block; `staged` is what a byte of them takes of the load path: it
+    is loaded and stored, or sent for by cp.async, of which a warp's 512 bytes take one wavefront.
     """
     pairs, warps = tile_pairs(p, bq, bk), bq // (16 * mt)
     matrices = (mt * 16 + bk) // 8 * (HEAD_DIM // 8) + bk // 8 * (HEAD_DIM // 8)
     from_l2 = float(pairs * 2 * bk * HEAD_DIM * BF16 + p.compulsory_bytes / 2)
     return {
-        "load_path": pairs * warps * matrices * passes * float(WAVEFRONT) + 2 * from_l2,
+        "load_path": pairs * warps * matrices * passes * float(WAVEFRONT) + staged * from_l2,
         "l2": from_l2,
         "dram": float(p.compulsory_bytes),
         **_algorithmic(p),
@@ -200,7 +209,7 @@ LADDER: RoutineLadder[Attention] = RoutineLadder(
             "a warp multiplies 16 x 16 by 16 x 8 values with one instruction",
             HERE / "03_tensor_cores.cu",
             _steps_tensor_cores,
-            lambda p: _mma_traffic(p, TENSOR_BQ, TENSOR_BK, 1, 8),
+            lambda p: _mma_traffic(p, TENSOR_BQ, TENSOR_BK, 1, 8, 2.0),
             tolerance,
             math_roof="bf16_mma",
             min_arch=80,
@@ -211,7 +220,7 @@ LADDER: RoutineLadder[Attention] = RoutineLadder(
             "the pieces of a row change places, so that no bank is asked twice",
             HERE / "04_swizzled.cu",
             _steps_swizzled,
-            lambda p: _mma_traffic(p, TENSOR_BQ, TENSOR_BK, 1, 1),
+            lambda p: _mma_traffic(p, TENSOR_BQ, TENSOR_BK, 1, 1, 2.0),
             tolerance,
             math_roof="bf16_mma",
             min_arch=80,
@@ -222,7 +231,7 @@ LADDER: RoutineLadder[Attention] = RoutineLadder(
             "the next tile is under way while this one is multiplied, and a warp has twice the queries",
             HERE / "05_pipelined.cu",
             _steps_pipelined,
-            lambda p: _mma_traffic(p, WIDE_BQ, WIDE_BK, MT, 1),
+            lambda p: _mma_traffic(p, WIDE_BQ, WIDE_BK, MT, 1, 0.25),
             tolerance,
             math_roof="bf16_mma",
             min_arch=80,
