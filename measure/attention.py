@@ -24,8 +24,9 @@ SEED = 8
 MEMORY_SHARE = 0.4
 ORACLE = (
     "softmax attention in float64 on the GPU from the same bf16 inputs, one query of each 64 that follow each other in every "
-    "head, all of the output finite, output and square poisoned with NaN; and "
-    f"{len(attention_check.SMALL)} small problems, most of odd sizes, two of them causal, each with two spreads of the weights"
+    "head, error over |O| + 4 |p v| (root of the sum of squares over the keys), all of the output finite, output and square "
+    f"poisoned with NaN; and {len(attention_check.SMALL)} small problems, most of odd sizes, two of them causal, each with two "
+    "spreads of the weights"
 )
 TRAFFIC: Mapping[Level, tuple[Source, str]] = {
     "load_path": ("derived", "wavefronts x 128 B of the products' reads of shared memory, and of what is staged there"),
