@@ -81,12 +81,12 @@ class Access:
 
     `address(thread)` is the byte address, from the start of its array, of the `width` bytes (4, 8 or 16) that a thread of block
     (0, 0) touches; `times` is how often every warp issues the instruction in one launch.  Every warp is taken to make the same
-    pattern, which holds for sizes that are multiples of the tile.
+    pattern, which holds for sizes that are multiples of the tile.  A `copy` is a cp.async, from global to `space` shared.
     """
 
     what: str
     space: Literal["global", "shared"]
-    kind: Literal["load", "store"]
+    kind: Literal["load", "store", "copy"]
     width: int
     times: float
     address: Callable[[int], int]
@@ -98,7 +98,8 @@ class Kernel:
 
     `launch(problem)` gives the launch, `accesses(problem)` its memory instructions, `tile` the rows and columns of C that a
     block computes, `tolerance(problem)` the largest error that still counts as right (see `measure.verify`).
-    `min_arch` is the oldest compute capability it is written for, as 75 for 7.5.
+    `min_arch` is the oldest compute capability it is written for, as 75 for 7.5; `min_shared` the KiB of shared memory that a
+    block must be allowed to have.
     """
 
     name: str
@@ -111,6 +112,7 @@ class Kernel:
     accesses: Callable[[Problem], tuple[Access, ...]]
     tolerance: Callable[[Problem], float]
     min_arch: int = 75
+    min_shared: int = 0
 
     @property
     def text(self) -> str:

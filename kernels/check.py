@@ -28,8 +28,13 @@ WARP_REGISTERS = 256
 
 
 def pairs(listed: Sequence[Unit], archs: Iterable[str]) -> list[tuple[Unit, str]]:
-    """Every unit with every architecture that it claims."""
-    return [(unit, arch) for arch in archs for unit in listed if arch_number(arch) >= unit.min_arch]
+    """Every unit with every architecture that it claims, and whose blocks may have the shared memory that it needs."""
+    return [
+        (unit, arch)
+        for arch in archs
+        for unit in listed
+        if arch_number(arch) >= unit.min_arch and SHARED_LIMIT[arch_number(arch)] >= unit.min_shared
+    ]
 
 
 def check(wanted: Sequence[tuple[Unit, str]], compiler: Compiler | None = None) -> list[str]:

@@ -76,7 +76,7 @@ def _allow_shared(function: Any, size: int, name: str) -> None:
 
     limit = cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
     if size > limit:
-        raise KernelError(f"{name} needs {size} bytes of shared memory a block; this GPU allows {limit}")
+        raise KernelError(f"{name} needs {size >> 10} KiB of shared memory a block; this GPU allows {limit >> 10}")
     from cupy_backends.cuda.api import driver
 
     driver.funcSetAttribute(function.ptr, driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, size)

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from measure import coalescing, counters, gemm_bf16, ladders, latency, latency_sizes, launches, roofs, sweeps, trace
+from measure import (
+    all_reduce,
+    attention,
+    coalescing,
+    counters,
+    gemm_bf16,
+    gemv,
+    ladders,
+    latency,
+    latency_sizes,
+    launches,
+    roofs,
+    sweeps,
+    trace,
+)
 from measure.subject import Subject
 
 SUBJECTS: tuple[Subject, ...] = (
@@ -11,11 +25,15 @@ SUBJECTS: tuple[Subject, ...] = (
     latency_sizes.SUBJECT,
     ladders.SUBJECT,
     gemm_bf16.SUBJECT,
+    attention.SUBJECT,
+    gemv.SUBJECT,
     trace.INDEX,
     trace.LAUNCH,
     launches.SUBJECT,
     trace.DIVERGENCE,
     sweeps.DIVERGENCE,
     coalescing.SUBJECT,
+    all_reduce.VIRTUAL,
+    all_reduce.SUBJECT,
     counters.SUBJECT,
 )

@@ -1,11 +1,11 @@
-"""The bf16 matrix product on tensor cores in six rungs: bf16 in, fp32 sums, bf16 out, by mma.sync on sm_80 and later.
+"""The bf16 matrix product on tensor cores in seven rungs: bf16 in, fp32 sums, bf16 out, by mma.sync on sm_80 and later.
 
 The instructions, and which lane holds which value of a fragment, are those of the PTX ISA, "Warp-level matrix instructions"
 (mma.m16n8k16, ldmatrix) and "cp.async".  A fragment is an 8 x 8 part of a matrix, two values in each lane's register.
 
 Each kernel states every memory instruction that its warps issue, for the access model.  An ldmatrix of four fragments is
 stated as a load of 16 bytes a lane: it is served in the same four groups of eight lanes, each lane naming one row.  A cp.async
-is stated as its store to shared memory, the only part of it that passes through the SM's load path.
+is stated as a copy to shared memory, which the counters of the load path show as one wavefront an instruction.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Literal
 
 from kernels.catalogue import WARP, Access, Kernel, KernelLadder, Launch, Problem
 
@@ -29,8 +30,10 @@ unit roundoff of fp32 (Fasi, Higham, Mikaitis and Pranesh, PeerJ Computer Scienc
 
 SMALL: Mapping[str, int] = {"BM": 128, "BN": 128, "BK": 32, "WM": 64, "WN": 32}
 LARGE: Mapping[str, int] = {"BM": 128, "BN": 256, "BK": 32, "WM": 64, "WN": 64}
-SMALL_STAGES, LARGE_STAGES = 3, 4
-"""48 and 96 KiB of shared memory: two small blocks or a large one fit on every SM since sm_80."""
+DEEP_TILE: Mapping[str, int] = {**LARGE, "BK": 64}
+SMALL_STAGES, LARGE_STAGES, DEEP_STAGES = 3, 4, 3
+"""48 and 96 KiB of shared memory: two small blocks or a large one fit on every SM since sm_80.  The deep tiles take 144 KiB,
+which a block can have on 8.0, 8.7, 9.0 and 10.x; elsewhere that rung does not run."""
 
 GROUP = 16  # rows of blocks that go together
 
@@ -126,19 +129,19 @@ def _fragments(p: Problem, c: Mapping[str, int], more: int = 0) -> tuple[Access,
     )
 
 
-def _tile_stores(p: Problem, c: Mapping[str, int]) -> tuple[Access, ...]:
+def _tile_stores(p: Problem, c: Mapping[str, int], kind: Literal["store", "copy"]) -> tuple[Access, ...]:
     """16 bytes a lane into both tiles, by ordinary stores or by cp.async."""
     steps, a_row, b_row = _tiles(p.k, c["BK"]), c["BK"] // 8, c["BN"] // 8
     a_times, b_times = steps * c["BM"] * a_row // _threads(c), steps * c["BK"] * b_row // _threads(c)
     return (
-        Access("a", "shared", "store", 16, a_times, lambda t: swizzled_a(t // a_row, t % a_row, c["BK"])),
-        Access("b", "shared", "store", 16, b_times, lambda t: swizzled_b(t // b_row, t % b_row, c["BN"])),
+        Access("a", "shared", kind, 16, a_times, lambda t: swizzled_a(t // a_row, t % a_row, c["BK"])),
+        Access("b", "shared", kind, 16, b_times, lambda t: swizzled_b(t // b_row, t % b_row, c["BN"])),
     )
 
 
 def _accesses_shared(p: Problem) -> tuple[Access, ...]:
     c = SMALL
-    stores = _tile_stores(p, c)
+    stores = _tile_stores(p, c, "store")
     return (
         Access(
             "A", "global", "load", 16, stores[0].times, lambda t: (t // (c["BK"] // 8) * p.k + t % (c["BK"] // 8) * 8) * BF16
@@ -154,7 +157,7 @@ def _accesses_shared(p: Problem) -> tuple[Access, ...]:
 
 def _accesses_staged(c: Mapping[str, int], more: int = 0) -> Callable[[Problem], tuple[Access, ...]]:
     """cp.async into stages, ldmatrix out of them; `more` fragments are loaded that nobody multiplies."""
-    return lambda p: (*_tile_stores(p, c), *_fragments(p, c, more), _output(p, c))
+    return lambda p: (*_tile_stores(p, c, "copy"), *_fragments(p, c, more), _output(p, c))
 
 
 def _rung(
@@ -165,9 +168,10 @@ def _rung(
     sizes: Mapping[str, int],
     launch: Callable[[Problem], Launch],
     accesses: Callable[[Problem], tuple[Access, ...]],
+    min_shared: int = 0,
 ) -> Kernel:
     source, tile = HERE / f"{number:02}_{name}.cu", (sizes["BM"], sizes["BN"])
-    return Kernel(name, title, change, source, f"mma_{name}", tile, launch, accesses, tolerance, min_arch=80)
+    return Kernel(name, title, change, source, f"mma_{name}", tile, launch, accesses, tolerance, 80, min_shared)
 
 
 LADDER = KernelLadder(
@@ -230,6 +234,16 @@ LADDER = KernelLadder(
             LARGE,
             _launch(LARGE, LARGE["BK"], LARGE_STAGES, GROUP=GROUP),
             _accesses_staged(LARGE, 1),
+        ),
+        _rung(
+            7,
+            "deep_tiles",
+            "Deeper tiles",
+            "half as many waits for the same work",
+            DEEP_TILE,
+            _launch(DEEP_TILE, DEEP_TILE["BK"], DEEP_STAGES, GROUP=GROUP),
+            _accesses_staged(DEEP_TILE, 1),
+            min_shared=144,
         ),
     ),
 )

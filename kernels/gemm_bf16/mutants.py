@@ -24,5 +24,6 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("stale", "double_buffered", "mma(sum[i][j], fa[from][i], fb[from][j]);", "mma(sum[i][j], fa[from][i], fb[to][j]);"),
     # every other row of blocks is computed twice, the ones between never
     Mutant("skipped_tile", "grouped", "(first + place % rows) * BM", "(first + place % rows / 2 * 2) * BM"),
+    Mutant("off_by_one", "deep_tiles", "(k + 16) % BK, warp_row", "k, warp_row"),
     Mutant("zeros", "grouped", '"f"(second), "f"(first)', '"f"(0.0f), "f"(0.0f)'),
 )

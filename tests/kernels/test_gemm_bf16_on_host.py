@@ -69,7 +69,8 @@ def test_a_rung_multiplies_matrices_of_any_size(folder: Path, kernel: Kernel) ->
 def test_a_rung_multiplies_whole_tiles(folder: Path, kernel: Kernel, freedom: on_host.Freedom) -> None:
     """Without the guard: fewer steps than stages, and enough for every stage to be used again."""
     rows, cols = kernel.tile
-    for shape in ((rows, cols, 32), (2 * rows, cols, 224)):
+    deep = kernel.launch(LADDER.problem).constants["BK"]
+    for shape in ((rows, cols, deep), (2 * rows, cols, 7 * deep)):
         problem = Problem(*shape)
         assert kernel.launch(problem).constants["GUARD"] == 0
         found = error(folder, kernel, problem, kernel.text, freedom)

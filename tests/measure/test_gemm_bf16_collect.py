@@ -120,7 +120,7 @@ def collected(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Change
         steps: list[str] = []
         raw = gemm_bf16.collect(Bench(GPU, PLAN, True, Watch(), steps.append, lambda: ()))  # type: ignore[arg-type]
         timed = sum(bool(one["hot"]) for one in raw["contenders"].values())
-        assert len(steps) == 2 + timed and gemm_bf16.SUBJECT.steps(PLAN) == 2 + 7
+        assert len(steps) == 2 + timed and gemm_bf16.SUBJECT.steps(PLAN) == 2 + 8
         return gemm_bf16.record(Measurements(SCHEMA_VERSION, describe(GPU), None), raw, Context(GPU, quick=True))
 
     return run
@@ -133,9 +133,9 @@ def unchanged(entry: str, text: str) -> str:
 def test_all_rungs_cublas_and_the_roof(collected: Callable[[Change], Measurements]) -> None:
     found = collected(unchanged)
     ladder = found.ladders["gemm_bf16"]
-    assert [rung.verified for rung in ladder.rungs] == [True] * 6
+    assert [rung.verified for rung in ladder.rungs] == [True] * 7
     rates = [rung.rate.value for rung in ladder.rungs if rung.rate is not None]
-    assert rates == pytest.approx([2 * 128 * 256 * 64 / SECONDS / 1e12] * 6)
+    assert rates == pytest.approx([2 * 128 * 256 * 64 / SECONDS / 1e12] * 7)
     assert [line.name for line in ladder.lines] == ["cublas"]
     roof = found.roofs["bf16_mma"]
     assert roof.measured is not None and roof.measured.value == pytest.approx(8 * 32 * 4096 * ROUNDS / SECONDS / 1e12)
