@@ -9,9 +9,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from scenes.stage.blit import blit_smooth
 from scenes.stage.claims import ClaimLog, Figure
 from scenes.stage.keys import smooth
-from scenes.stage.type import DESIGN_HEIGHT, Align, Style, blit_smooth, darken, fill_disc, measure_text, sprite
+from scenes.stage.type import DESIGN_HEIGHT, Align, Style, darken, fill_disc, measure_text, sprite
 
 Value = float | Callable[[float], float]
 Point = Sequence[float] | Callable[[float], Sequence[float]]

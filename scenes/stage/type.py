@@ -95,42 +95,6 @@ def measure_text(text: str, style: Style, scale: float) -> tuple[float, float]:
 
 
 @kernel
-def blit_smooth(out: Sprite, source: Sprite, x: float, y: float, opacity: float) -> None:
-    """Premultiplied source over out (H, W) at a fractional place, bilinear: text that drifts must not jump by whole pixels."""
-    height, width = out.shape
-    rows, columns = source.shape
-    left, top = int(np.floor(x)), int(np.floor(y))
-    fx, fy = np.float32(x - left), np.float32(y - top)
-    one = np.float32(1)
-    w00, w01, w10, w11 = (one - fx) * (one - fy), fx * (one - fy), (one - fx) * fy, fx * fy
-    o = np.float32(opacity)
-    for j in range(max(0, -top), min(rows + 1, height - top)):
-        for i in range(max(0, -left), min(columns + 1, width - left)):
-            a = source[j, i] if j < rows and i < columns else np.uint32(0)
-            b = source[j, i - 1] if j < rows and i > 0 else np.uint32(0)
-            c = source[j - 1, i] if j > 0 and i < columns else np.uint32(0)
-            d = source[j - 1, i - 1] if j > 0 and i > 0 else np.uint32(0)
-            if (a | b | c | d) == 0:
-                continue
-            under = out[top + j, left + i]
-            alpha = np.float32(0)
-            result = np.uint32(0xFF000000)
-            for shift in (24, 0, 8, 16):
-                s = np.uint32(shift)
-                m = np.uint32(255)
-                value = o * (
-                    w00 * np.float32((a >> s) & m) + w01 * np.float32((b >> s) & m)
-                    + w10 * np.float32((c >> s) & m) + w11 * np.float32((d >> s) & m)
-                )  # fmt: skip
-                if shift == 24:
-                    alpha = value * np.float32(1 / 255)
-                else:
-                    value += np.float32((under >> s) & m) * (one - alpha) + np.float32(0.5)
-                    result |= np.uint32(min(np.float32(255), value)) << s
-            out[top + j, left + i] = result
-
-
-@kernel
 def fill_disc(out: Sprite, x: float, y: float, radius: float, red: float, green: float, blue: float, opacity: float) -> None:
     """An anti-aliased disc on out (H, W) uint32; colour 0..255."""
     height, width = out.shape

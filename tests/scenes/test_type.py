@@ -7,6 +7,7 @@ import pytest
 from PIL import ImageFont
 
 from scenes.stage import type as lettering
+from scenes.stage.blit import blit_smooth
 from scenes.stage.type import (
     CODE,
     FACT,
@@ -17,7 +18,6 @@ from scenes.stage.type import (
     SMALL,
     FontError,
     Style,
-    blit_smooth,
     load_font,
     sprite,
 )
