@@ -1,6 +1,7 @@
-"""The fp32 matrix product in six rungs, on the CUDA cores alone (no tensor cores), fp32 in and fp32 sums.
+"""The fp32 matrix product in ten rungs, on the CUDA cores alone (no tensor cores), fp32 in and fp32 sums.
 
-The route is the one that many have taught, S. Boehm's "How to optimize a CUDA matmul kernel" above all; tile sizes are his.
+The route to the sixth is the one that many have taught, S. Boehm's "How to optimize a CUDA matmul kernel" above all; tile sizes
+are his.  The last rung is the ninth's source with constants that are chosen on the GPU at hand (`measure.autotune`).
 Each kernel states every memory instruction that its warps issue, for the access model.  Where the compiler joins neighbouring
 loads of a tile into one of 16 bytes, that is what is stated; a test looks for it in the compiled code.
 """
@@ -11,6 +12,7 @@ import math
 from pathlib import Path
 
 from kernels.catalogue import Access, Kernel, KernelLadder, Launch, Problem
+from kernels.gemm_fp32.warp_tile import WARP_TILE, WARP_TILES, WarpTile, kernel
 
 HERE = Path(__file__).resolve().parent
 TILE = 32
@@ -127,7 +129,7 @@ def _accesses_tile_2d(p: Problem) -> tuple[Access, ...]:
     )
 
 
-# 6: the same square in four quarters, `a` transposed; everything moves 16 bytes a lane
+# 6, 7, 8: the same square in four quarters, `a` transposed; everything moves 16 bytes a lane (7 and 8 with two buffers)
 
 
 def _launch_vectorised(p: Problem) -> Launch:
@@ -147,6 +149,14 @@ def _accesses_vectorised(p: Problem) -> tuple[Access, ...]:
         Access("b", "shared", "load", 16, steps * BK2 * 2, lambda t: t % wide * 4 * FP32),
         Access("C", "global", "store", 16, 16, lambda t: (t // wide * 4 * p.n + t % wide * 4) * FP32),
     )
+
+
+# 9 and 10: one source, `kernels.gemm_fp32.warp_tile`
+
+
+def autotuned(tile: WarpTile) -> Kernel:
+    """The last rung with the constants that were chosen for a GPU."""
+    return kernel("autotuned", "Autotuned", "the same code, its constants chosen on this GPU", tile, tolerance, tuned=True)
 
 
 LADDER = KernelLadder(
@@ -222,5 +232,29 @@ LADDER = KernelLadder(
             _accesses_vectorised,
             tolerance,
         ),
+        Kernel(
+            "double_buffered",
+            "Double buffering",
+            "fetch the next tile while multiplying this one",
+            HERE / "07_double_buffered.cu",
+            "gemm_double_buffered",
+            (BM2, BN2),
+            _launch_vectorised,
+            _accesses_vectorised,
+            tolerance,
+        ),
+        Kernel(
+            "operand_reuse",
+            "Operand reuse",
+            "the same multiply-adds in another order",
+            HERE / "08_operand_reuse.cu",
+            "gemm_operand_reuse",
+            (BM2, BN2),
+            _launch_vectorised,
+            _accesses_vectorised,
+            tolerance,
+        ),
+        kernel("warp_tile", "Warp tile", "twice the outputs a thread, the lanes of a warp on one piece", WARP_TILE, tolerance),
+        autotuned(WARP_TILES[0]),
     ),
 )
