@@ -1,7 +1,7 @@
 """The subject `gemv`: a matrix times a vector with the weights in fp32, fp16, int8 and int4.
 
-The weights are many times the size of L2.  Where a format's are less than FITS_NOT times L2, copies of them take turns, so that no
-launch finds in L2 what the one before has left there: every product streams its weights out of device memory.
+The weights are many times the size of L2.  Where a format's are less than FITS_NOT times L2, copies of them take turns, so that
+no launch finds in L2 what the one before has left there: every product streams its weights out of device memory.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ SHAPES = ((1, 1), (7, 3), (33, 257), (64, 129), (129, 300), (257, 1023), (128, 4
 
 LINES = {"cublas_fp32": FP32, "cublas_fp16": FP16}
 ORACLE = (
-    "float64 product on the GPU of x with the weights as stored (dequantised), normal weights, x uniform in [-1, 1) in fp16, output "
-    f"poisoned with NaN; and {len(SHAPES)} small products of odd sizes"
+    "float64 product on the GPU of x with the weights as stored (dequantised), normal weights, x uniform in [-1, 1) in fp16, "
+    f"output poisoned with NaN; and {len(SHAPES)} small products of odd sizes"
 )
 
 
@@ -237,7 +237,7 @@ def record(found: Measurements, raw: Raw, context: Context) -> Measurements:
         level=None,
         rungs=rungs,
         lines=tuple(line for line in lines if line is not None),
-        reference=f"weights of less than {FITS_NOT} times L2 take turns with copies of them, so that each launch reads device memory",
+        reference=f"weights of less than {FITS_NOT} times L2 take turns with copies, so that every launch reads device memory",
     )
     return replace(found, ladders={**found.ladders, LADDER.name: ladder})
 

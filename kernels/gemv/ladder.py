@@ -1,7 +1,7 @@
 """The matrix-vector product with fewer and fewer bits a weight: fp32, fp16, int8 and int4 (batch 1, as in decoding one token).
 
-Only the weights change: x is fp16, sums and y are fp32 on every rung.  Each weight is used once, so that the rate is that of device
-memory over the bits of a weight, as long as unpacking keeps up.
+Only the weights change: x is fp16, sums and y are fp32 on every rung.  Each weight is used once, so that the rate is that of
+device memory over the bits of a weight, as long as unpacking keeps up.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ ODD = GemvProblem(129, 300)
 def tolerance(problem: GemvProblem) -> float:
     """Largest allowed error over |W||x|, W as stored: sqrt(cols) roundings of the sum and one of the output.
 
-    Products are exact inside of a multiply-add.  Rounding errors of a sum of K terms grow like sqrt(K) (Higham and Mary, SIAM J.
-    Sci. Comput. 41(5), 2019), K at worst.
+    Products are exact inside of a multiply-add.  Rounding errors of a sum of K terms grow like sqrt(K) (Higham and Mary, SIAM
+    J. Sci. Comput. 41(5), 2019), K at worst.
     """
     return EPS * (math.sqrt(problem.cols) + 1.0)
 
@@ -110,7 +110,7 @@ LADDER: RoutineLadder[GemvProblem] = RoutineLadder(
             "int4, shift and mask",
             "half a byte a weight, unpacked one by one",
             HERE / "04_int4_shifts.cu",
-            _steps("gemv_int4_shifts", 8, 32, GROUP),
+            _steps("gemv_int4_shifts", 4, 32, GROUP),
             _traffic(INT4),
             tolerance,
         ),
@@ -119,7 +119,7 @@ LADDER: RoutineLadder[GemvProblem] = RoutineLadder(
             "int4, two at a time",
             "one instruction makes two weights into fp16",
             HERE / "05_int4_pairs.cu",
-            _steps("gemv_int4_pairs", 8, 32, GROUP),
+            _steps("gemv_int4_pairs", 4, 32, GROUP),
             _traffic(INT4),
             tolerance,
         ),

@@ -1,8 +1,8 @@
 """Weights to whole numbers and back: symmetric, absmax, in groups of 128.  Works on NumPy and CuPy arrays alike (`xp`).
 
-A group's scale is its largest magnitude over the largest code (127 or 7), rounded to fp16; a weight becomes the nearest multiple.
-Absmax scaling as in LLM.int8() (Dettmers et al., 2022), groups as in GPTQ (Frantar et al., 2022); the range is kept symmetric,
--127 to 127 and -7 to 7 (Krishnamoorthi, "Quantizing deep convolutional networks", 2018, section 2).
+A group's scale is its largest magnitude over the largest code (127 or 7), rounded to fp16; a weight becomes the nearest
+multiple.  Absmax scaling as in LLM.int8() (Dettmers et al., 2022), groups as in GPTQ (Frantar et al., 2022); the range is kept
+symmetric, -127 to 127 and -7 to 7 (Krishnamoorthi, "Quantizing deep convolutional networks", 2018, section 2).
 """
 
 from __future__ import annotations

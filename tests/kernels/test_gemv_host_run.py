@@ -82,8 +82,9 @@ template <class T> static auto stream(const T* p) {
     return v;
 }
 static void load_x(bool wanted, const half* p, unsigned* v) { if (wanted) memcpy(v, p, 16); }
-// PTX, mma.m16n8k16: registers 0 and 2 of A hold row lane / 4, 1 and 3 the row 8 below; 0 and 1 columns 2 (lane % 4) and the next,
-// 2 and 3 those 8 on. B has column lane / 4 and the rows that are A's columns. C: rows as A, columns 2 (lane % 4) and the next.
+// PTX, mma.m16n8k16: registers 0 and 2 of A hold row lane / 4, 1 and 3 the row 8 below; 0 and 1 columns 2 (lane % 4) and the
+// next, 2 and 3 those 8 on. B has column lane / 4 and the rows that are A's columns. C: rows as A, columns 2 (lane % 4) and the
+// next.
 static void mma(float* c, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
     const unsigned me = threadIdx.x, lane = me % 32, warp = me - lane;
     lanes[me] = {0.0f, {a0, a1, a2, a3}, {b0, b1}};
