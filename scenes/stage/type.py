@@ -107,9 +107,7 @@ def fill_disc(out: Sprite, x: float, y: float, radius: float, red: float, green:
                 r = (under & np.uint32(255)) * (1 - cover) + red * cover + 0.5
                 g = ((under >> np.uint32(8)) & np.uint32(255)) * (1 - cover) + green * cover + 0.5
                 b = ((under >> np.uint32(16)) & np.uint32(255)) * (1 - cover) + blue * cover + 0.5
-                out[j, i] = (
-                    np.uint32(0xFF000000) | np.uint32(r) | np.uint32(g) << np.uint32(8) | np.uint32(b) << np.uint32(16)
-                )
+                out[j, i] = np.uint32(0xFF000000) | np.uint32(r) | np.uint32(g) << np.uint32(8) | np.uint32(b) << np.uint32(16)
 
 
 @kernel
