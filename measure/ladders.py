@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
+from kernels.build import Cubin
 from kernels.catalogue import Kernel, KernelError, KernelLadder, Problem
 from kernels.gemm_fp32.ladder import LADDER as GEMM_FP32
+from kernels.gemm_fp32.ladder import autotuned
+from kernels.gemm_fp32.warp_tile import WarpTile
 from kernels.launch import load
-from measure import contest, verify
+from measure import autotune, contest, issue_model, verify
 from measure.access_model import Residency, blocks_per_sm, model
 from measure.contest import Contender, launch_info, refused
 from measure.device import Hardware
@@ -24,6 +28,7 @@ ORACLE = (
     f"and {len(verify.SHAPES)} small products of odd sizes"
 )
 LINE = "cublas"
+AUTOTUNED = "autotuned"
 
 
 def problem_of(ladder: KernelLadder, quick: bool) -> Problem:
@@ -48,8 +53,14 @@ def collect(bench: Bench) -> Raw:
 
         return Contender(name, lambda: run(a, b, out), check, **facts)
 
+    def verified(kernel: Kernel, run: Callable[[Any, Any, Any], None]) -> bool:
+        out.fill(cupy.nan)
+        run(a, b, out)
+        return verify.passes(verify.error(cupy, out, exact, scale), kernel.tolerance(problem))
+
+    tried = autotune.collect(bench, problem, verified, (a, b, out))
     contenders = []
-    for kernel in GEMM_FP32.rungs:
+    for kernel in rungs_with(autotune.choose(tried)):
         try:
             item = load(kernel, problem)
         except KernelError as error:
@@ -63,10 +74,24 @@ def collect(bench: Bench) -> Raw:
                 tolerance=kernel.tolerance(problem),
                 odd_sizes=lambda kernel=kernel: small_shapes_right(kernel),
                 launches=(info,),
+                extra={"loop": _loop(kernel, item.cubin)},
             )
         )
     contenders.append(contender(LINE, lambda a, b, out: cupy.matmul(a, b, out=out), tolerance=None))
-    return {"problem": [problem.m, problem.n, problem.k], **contest.hold(bench, contenders)}
+    return {"problem": [problem.m, problem.n, problem.k], "tried": tried, **contest.hold(bench, contenders)}
+
+
+def rungs_with(tile: WarpTile) -> tuple[Kernel, ...]:
+    """The ladder's rungs, the last one with the constants that were chosen."""
+    return tuple(autotuned(tile) if kernel.name == AUTOTUNED else kernel for kernel in GEMM_FP32.rungs)
+
+
+def _loop(kernel: Kernel, cubin: Cubin) -> dict[str, int] | None:
+    """The main loop of a kernel's machine code; None where it is not understood."""
+    try:
+        return asdict(issue_model.read_loop(kernel, cubin))
+    except KernelError:
+        return None
 
 
 def small_shapes_right(kernel: Kernel) -> bool:
@@ -102,13 +127,32 @@ def record(found: Measurements, raw: Raw, context: Context) -> Measurements:
             traffic=traffic(kernel, problem, residency(contenders[kernel.name], context.hardware)),
             oracle=ORACLE,
             context=context,
+            figures=_figures(kernel, problem, contenders[kernel.name], context.hardware, raw),
         )
-        for kernel in GEMM_FP32.rungs
+        for kernel in rungs_with(autotune.choose(raw.get("tried", ())))
         if kernel.name in contenders
     )
     line = line_record(contenders[LINE], name=LINE, title="cuBLAS fp32", work=problem.flop)
     ladder = ladder_of(GEMM_FP32, problem, lines=(line,) if line else ())
     return replace(found, ladders={**found.ladders, GEMM_FP32.name: replace(ladder, rungs=rungs)})
+
+
+def _figures(kernel: Kernel, problem: Problem, raw: Mapping[str, Any], hardware: Hardware, whole: Raw) -> dict[str, Quantity]:
+    """Idle issue slots of a rung, and how many candidates its constants were chosen from."""
+    found: dict[str, Quantity] = {}
+    if raw["hot"]:
+        loop = raw["extra"].get("loop")
+        seconds = Quantity(statistics.median(raw["hot"]), "s", "measured")
+        clock = Quantity(statistics.median(raw["clocks"]) if raw["clocks"] else hardware.clock, "MHz", "measured")
+        read = issue_model.Loop(**loop) if loop else None
+        if clock.value > 0:
+            slots = issue_model.idle_issue_slots(kernel, problem, read, seconds, clock, hardware.sm_count)
+            found["idle_issue_slots"] = slots
+    if kernel.name == AUTOTUNED:
+        right = sum(one["right"] for one in whole.get("tried", ()))
+        words = "sets of constants that were tried on this GPU and gave the right product"
+        found["candidates"] = Quantity(float(right), "", "measured", reference=words)
+    return found
 
 
 def ladder_of(ladder: KernelLadder, problem: Problem, lines: tuple[ReferenceLine, ...] = ()) -> Ladder:
