@@ -60,10 +60,10 @@ class Schedule:
 
     def working(self, beat: float, over: float = 0.22) -> Floats:
         """`running` as a motion, (32,) from 0 to 1: up over `over` beats to a lane's start, down as long after its end."""
-        since = np.array([self.beat(c) for c in self.start]) - beat
-        after = beat - np.array([self.beat(c) for c in self.end])
-        away = np.clip(np.maximum(since, after) / over, 0.0, 1.0)
-        return np.asarray([1.0 - smooth(float(u)) for u in away])
+        a_cycle = (self.last - self.first) / self.total
+        since = self.first + a_cycle * self.start - beat
+        after = beat - self.first - a_cycle * self.end
+        return np.asarray([1.0 - smooth(u) for u in np.clip(np.maximum(since, after) / over, 0.0, 1.0).tolist()])
 
     def done(self, beat: float) -> tuple[Floats, Floats]:
         """(start, end so far) in cycles of each lane's bar; equal where it has not begun."""

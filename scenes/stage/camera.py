@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -43,18 +44,8 @@ class Camera:
         return cls(eye, (x, y, z), fov, near, roll)
 
     def axes(self) -> NDArray[np.float64]:
-        """(3, 3) rows right, up and forward, orthonormal. Raises ValueError where eye and target coincide."""
-        forward = np.subtract(self.target, self.eye).astype(np.float64)
-        length = float(np.linalg.norm(forward))
-        if not length > 0 or not math.isfinite(length):
-            raise ValueError(f"camera: eye {self.eye} and target {self.target} must be finite and differ")
-        forward /= length
-        side = np.cross(forward, (0.0, 0.0, 1.0))
-        flat = float(np.linalg.norm(side))
-        right = side / flat if flat > 1e-9 else np.array([1.0, 0.0, 0.0])  # straight up or down: x stays to the right
-        up = np.cross(right, forward)
-        c, s = math.cos(math.radians(self.roll)), math.sin(math.radians(self.roll))
-        return np.array([c * right + s * up, c * up - s * right, forward])
+        """(3, 3) rows right, up and forward, orthonormal, read-only. Raises ValueError where eye and target coincide."""
+        return _axes(tuple(map(float, self.eye)), tuple(map(float, self.target)), float(self.roll))
 
     def matrix(self, width: int, height: int) -> NDArray[np.float32]:
         """(4, 4): rows right, up, forward, eye; last column focal length in px, centre x, centre y, near distance."""
@@ -71,3 +62,21 @@ class Camera:
         depth = view[:, 2]
         scale = height / 2 / math.tan(math.radians(self.fov / 2)) / np.where(np.abs(depth) < 1e-9, 1e-9, depth)
         return np.column_stack([width / 2 + view[:, 0] * scale, height / 2 - view[:, 1] * scale, depth])
+
+
+@functools.lru_cache(maxsize=64)
+def _axes(eye: tuple[float, ...], target: tuple[float, ...], turn: float) -> NDArray[np.float64]:
+    """`Camera.axes`, worked out once a frame and not once a label."""
+    forward = np.subtract(target, eye)
+    length = float(np.linalg.norm(forward))
+    if not length > 0 or not math.isfinite(length):
+        raise ValueError(f"camera: eye {eye} and target {target} must be finite and differ")
+    forward /= length
+    side = np.cross(forward, (0.0, 0.0, 1.0))
+    flat = float(np.linalg.norm(side))
+    right = side / flat if flat > 1e-9 else np.array([1.0, 0.0, 0.0])  # straight up or down: x stays to the right
+    up = np.cross(right, forward)
+    c, s = math.cos(math.radians(turn)), math.sin(math.radians(turn))
+    axes = np.array([c * right + s * up, c * up - s * right, forward])
+    axes.flags.writeable = False
+    return axes
