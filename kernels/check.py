@@ -26,6 +26,9 @@ from kernels.nvrtc import Compiler, default_compiler
 WARP_REGISTERS = 256
 """Registers are handed to a warp in units of so many (CUDA Occupancy Calculator, since Kepler)."""
 
+ODD_SPILLS = 64
+"""Bytes a thread that the guards of an odd size may push out of registers: it is verified, and nobody takes its time."""
+
 
 def pairs(listed: Sequence[Unit], archs: Iterable[str]) -> list[tuple[Unit, str]]:
     """Every unit with every architecture that it claims, and whose blocks may have the shared memory that it needs."""
@@ -63,7 +66,7 @@ def faults(unit: Unit, arch: str, compiler: Compiler) -> Iterator[str]:
         if used is None:
             yield f"no entry {entry}"
             continue
-        if used.spills or used.stack:
+        if used.spills > (0 if unit.timed else ODD_SPILLS) or (used.stack and not used.spills):
             yield f"{entry}: {used.spills} B spilled, {used.stack} B of stack"
         if used.shared > STATIC_SHARED_LIMIT:
             yield f"{entry}: {used.shared} B of static shared memory"
