@@ -250,19 +250,24 @@ def _copies(hardware: Hardware, size: int) -> Iterable[Try]:
     source = _random_words(cupy, count)
     target = cupy.zeros_like(source)
 
-    def check() -> None:
+    def check(run: Run) -> None:
+        cupy.invert(source, out=target)  # no word is right before: the last copy was
+        run()
         if not bool((source == target).all()):
             raise VerificationError("the copy differs from its source")
 
+    def library() -> None:
+        cupy.copyto(target, source)
+
     words = f"{size / GIB:.3g} GiB"
-    yield Try(f"{words}; cudaMemcpy", lambda: cupy.copyto(target, source), 2.0 * size, check)
+    yield Try(f"{words}; cudaMemcpy", library, 2.0 * size, partial(check, library))
     for per_sm in (8, 16, 32):
         blocks = per_sm * hardware.sm_count
 
         def run(blocks: int = blocks) -> None:
             function((blocks,), (probes.READ_THREADS,), (source, target, np.uint64(count)))
 
-        yield Try(f"{words}; {blocks} blocks of {probes.READ_THREADS}", run, 2.0 * size, check)
+        yield Try(f"{words}; {blocks} blocks of {probes.READ_THREADS}", run, 2.0 * size, partial(check, run))
 
 
 def _random_words(cupy: Any, vectors: int) -> Any:
