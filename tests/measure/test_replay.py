@@ -109,6 +109,15 @@ def test_a_throttled_gpu_keeps_its_figures_and_says_so(replay: Replay, tmp_path:
         assert after.rate.value == pytest.approx(before.rate.value / 1.4)
         assert after.clock.value == pytest.approx(before.clock.value / 1.4)
         assert not before.throttled and after.throttled and after.throttle_reasons == ("power cap",)
+    timed = [
+        (before, after)
+        for name, one in whole.ladders.items()
+        for before, after in zip(one.rungs, found.ladders[name].rungs, strict=True)
+        if before.time is not None
+    ]
+    for before, after in timed:
+        assert before.time is not None and after.time is not None and after.throttled
+        assert after.time.value == pytest.approx(1.4 * before.time.value)
     assert found.run is not None and found.run.throttled and found.run.notes == ("clock held down by power cap",)
     assert found.run.clock is not None and found.run.clock.value < 0.9 * document["hardware"]["clock"]
     assert "power cap" in shown(found, tmp_path / "shown.json")
