@@ -1,6 +1,7 @@
 """Finished segments on disk, found again by content.  A segment is there when its JSON file is: that is written last.
 
 `segments/<scene>/<size>@<fps>/<first>-<last>/<key>.mp4` and `.json`; several data sets of one span live side by side.
+What was used least recently goes when all of it is larger than the limit, but never under a render that is running.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
+import math
 import os
 import shutil
 import tempfile
@@ -24,7 +26,8 @@ from scenes.render.quality import Quality
 from scenes.render.segment import reading_digest
 from scenes.stage.claims import Claim
 
-VARIABLE = "ROOFLINE_CACHE"
+VARIABLE, LIMIT_VARIABLE = "ROOFLINE_CACHE", "ROOFLINE_CACHE_LIMIT"
+LIMIT = 8.0  # GB: some twenty films at 1080p60
 KEPT_A_SPAN = 6  # entries of one span kept: enough to switch between GPUs, bounded while a scene is being written
 
 
@@ -55,11 +58,23 @@ def default_root() -> Path:
     return Path(os.environ.get(VARIABLE) or ROOT / ".roofline" / "cache").expanduser().resolve()
 
 
+def default_limit() -> int:
+    """The most bytes that are kept: 8 GB, or as many GB as ROOFLINE_CACHE_LIMIT says.  Raises RequestError for no number."""
+    text = os.environ.get(LIMIT_VARIABLE) or str(LIMIT)
+    try:
+        size = float(text)
+    except ValueError:
+        size = math.nan
+    if not 0 <= size < math.inf:
+        raise RequestError(f"{LIMIT_VARIABLE}={text}: expected the most GB that the cache may hold, such as {LIMIT:g}")
+    return round(size * 1e9)
+
+
 class Cache:
     """The store.  Raises RequestError where its folder cannot be written."""
 
-    def __init__(self, root: Path | None = None) -> None:
-        self.root = root or default_root()
+    def __init__(self, root: Path | None = None, limit: int | None = None) -> None:
+        self.root, self.limit = root or default_root(), default_limit() if limit is None else limit
         try:
             self._scratch = self.root / "scratch"
             self._scratch.mkdir(parents=True, exist_ok=True)
@@ -79,6 +94,8 @@ class Cache:
         for entry in entries:
             changes = _changes(entry, parts, dataset)
             if not changes:
+                with contextlib.suppress(OSError):
+                    os.utime(entry.video.with_suffix(".json"))  # used now
                 return Lookup(segment, parts, entry, f"same content and {len(entry.reads)} same readings")
             if entry is entries[0]:
                 why = "changed: " + ", ".join(changes[:3]) + (f" and {len(changes) - 3} more" if len(changes) > 3 else "")
@@ -108,18 +125,56 @@ class Cache:
 
     @contextlib.contextmanager
     def scratch(self) -> Iterator[Path]:
-        """A folder for files under way, on the same disk; those that killed runs left behind are swept first."""
+        """A folder for files under way, on the same disk; those that killed runs left behind are swept first.
+
+        As long as it is there, no other run shrinks the store.
+        """
         for left in self._scratch.iterdir():
             with contextlib.suppress(OSError), (left / "lock").open("a") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(left)
         folder = Path(tempfile.mkdtemp(dir=self._scratch))
-        with (folder / "lock").open("a") as lock:
+        with (self.root / "in-use").open("a") as users, (folder / "lock").open("a") as lock:
+            fcntl.flock(users, fcntl.LOCK_SH)
             fcntl.flock(lock, fcntl.LOCK_EX)
             try:
                 yield folder
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
+
+    def shrink(self) -> int:
+        """Remove halves of entries, and whole ones, least recently used first, down to the limit; returns the bytes freed.
+
+        Does nothing while a render is running.
+        """
+        with (self.root / "in-use").open("a") as users:
+            try:
+                fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                return 0
+            return _shrink(self.root / "segments", self.limit)
+
+
+def _shrink(folder: Path, limit: int) -> int:
+    files = {path: path.stat() for path in folder.rglob("*") if path.is_file()}
+    total = freed = sum(stat.st_size for stat in files.values())
+    pairs: dict[Path, list[Path]] = {}
+    for path in files:
+        pairs.setdefault(path.with_suffix(""), []).append(path)
+
+    def age(stem: Path) -> tuple[bool, int]:
+        return len(pairs[stem]) == 2, max(files[path].st_mtime_ns for path in pairs[stem])
+
+    for stem in sorted(pairs, key=age):
+        if len(pairs[stem]) == 2 and total <= limit:
+            break
+        for path in sorted(pairs[stem]):  # the JSON first: without it the film file is no entry
+            path.unlink(missing_ok=True)
+            total -= files[path].st_size
+    for left in sorted((path for path in folder.rglob("*") if path.is_dir()), reverse=True):
+        with contextlib.suppress(OSError):
+            left.rmdir()  # only an empty one can be removed
+    return freed - total
 
 
 def _entries(folder: Path) -> list[Entry]:

@@ -16,18 +16,19 @@ from audio.tracks import Track
 from measure.dataset import Dataset
 from scenes import film
 from scenes.film import Row
-from scenes.render import claims_file, master
+from scenes.render import claims_file, master, why
 from scenes.render.cache import Cache, Entry, Lookup
 from scenes.render.content import parts
 from scenes.render.errors import RenderError, RequestError
 from scenes.render.plan import Segment, plan
-from scenes.render.pool import Finished, Progress, cores, draw
+from scenes.render.pool import Finished, Progress, compiled, cores, draw
 from scenes.render.progress import Reporter, Silent
 from scenes.render.quality import Quality
-from scenes.render.segment import Drawn, Job
+from scenes.render.segment import Job
 from scenes.stage.claims import merge
 from scenes.stage.clock import Clock
 
+FREED_TOLD = 10_000_000  # bytes: less is not worth a line
 FADE = 10  # milliseconds over which a slice of the track fades at a cut that is not one of the track's own ends
 
 
@@ -49,7 +50,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a render made: seconds by the clock, frames in the film and drawn now, CPU seconds of the drawing, peak memory."""
+    """What a render made: seconds by the clock, frames in the film and drawn now, CPU seconds of the drawing.
+
+    `peaks` is the most memory that each process which drew has held, in bytes.
+    """
 
     film: Path
     claims: Path
@@ -57,7 +61,12 @@ class Report:
     drawn: int
     seconds: float
     cpu_seconds: float
-    peak_memory: int
+    peaks: tuple[int, ...]
+
+    @property
+    def peak_memory(self) -> int:
+        """The most that one process has held, in bytes; 0 where nothing was drawn."""
+        return max(self.peaks, default=0)
 
 
 def survey(request: Request, cache: Cache) -> list[Lookup]:
@@ -82,8 +91,10 @@ def make(
         raise RequestError(f"{target}: the film is an mp4: name a file that ends in .mp4")
     master.check_target(target)
     cache = cache or Cache()
-    lookups = survey(request, cache)
     with reporter or Silent() as told, cache.scratch() as scratch:
+        lookups = survey(request, cache)
+        for line in why.lines(lookups):
+            told.say(line)
         told.start([lookup.segment for lookup in lookups], [lookup.entry is not None for lookup in lookups])
         entries, work = _draw_missing(request, lookups, cache, scratch, workers or cores(), told)
         told.say("joining segments and sound")
@@ -95,9 +106,13 @@ def make(
         frames = master.write_film(target, pieces, sound, request.quality.fps, chapters, metadata)
     claims = merge(claim for entry in entries for claim in entry.claims)
     beside = claims_file.write(target, request.quality, spans, request.dataset, request.track, claims)
+    freed = cache.shrink()
+    if freed > FREED_TOLD:
+        told.say(f"{freed / 1e9:.1f} GB that were not used for longest have left the cache")
+    peaks = {event.worker: event.drawn.peak_memory for event in work}  # a process's peak only grows: its last is its highest
     return Report(
         target, beside, frames, sum(lookup.segment.frames for lookup in lookups if lookup.entry is None),
-        time.monotonic() - start, sum(drawn.seconds for drawn in work), max((drawn.peak_memory for drawn in work), default=0),
+        time.monotonic() - start, sum(event.drawn.seconds for event in work), tuple(peaks[key] for key in sorted(peaks)),
     )  # fmt: skip
 
 
@@ -140,12 +155,14 @@ def _job(request: Request, segment: Segment, target: Path) -> Job:
 
 def _draw_missing(
     request: Request, lookups: Sequence[Lookup], cache: Cache, scratch: Path, workers: int, told: Reporter
-) -> tuple[list[Entry], list[Drawn]]:
+) -> tuple[list[Entry], list[Finished]]:
     """Every lookup's entry, those that were missing drawn now, and what their drawing took."""
     found = {index: lookup.entry for index, lookup in enumerate(lookups) if lookup.entry is not None}
     missing = [index for index in range(len(lookups)) if index not in found]
     jobs = [_job(request, lookups[index].segment, scratch / f"segment-{index}.mp4") for index in missing]
-    work: list[Drawn] = []
+    work: list[Finished] = []
+    if jobs and not compiled():
+        told.say("the drawing code is compiled first, once: about half a minute")
     for event in _traced(draw(jobs, request.quality, workers, scratch), cache.root / "last-error.txt"):
         lookup = lookups[missing[event.index]]
         if isinstance(event, Finished):
@@ -154,7 +171,7 @@ def _draw_missing(
             found[missing[event.index]] = cache.store(
                 lookup.segment, request.quality, lookup.parts, video, done.reads, done.claims
             )
-            work.append(done)
+            work.append(event)
             told.frames(lookup.segment, lookup.segment.frames)
         else:
             told.frames(lookup.segment, event.frames)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
+import glob
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import av
 import numpy as np
@@ -65,22 +67,33 @@ def samples_of(frames: int, fps: int) -> int:
     return round(Fraction(frames, fps) * SOUND_RATE)
 
 
-def temporary_beside(target: Path) -> Path:
-    """An empty file in the target's folder, which is made if need be.  Raises RequestError where it cannot be written."""
+def temporary_beside(target: Path) -> tuple[Path, IO[bytes]]:
+    """An empty file in the target's folder, which is made if need be, open and locked as long as it is being written.
+
+    Those that killed runs left there for the same target are swept first.  Raises RequestError where none can be written.
+    """
+    prefix = f".{target.stem}.part-"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        handle, name = tempfile.mkstemp(prefix=f".{target.stem}.", suffix=target.suffix, dir=target.parent)
+        for left in target.parent.glob(f"{glob.escape(prefix)}*{glob.escape(target.suffix)}"):
+            with contextlib.suppress(OSError), left.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                left.unlink()
+        handle, name = tempfile.mkstemp(prefix=prefix, suffix=target.suffix, dir=target.parent)
     except OSError as error:
         raise RequestError(f"{target}: cannot be written: {(error.strerror or 'unknown reason').lower()}") from None
-    os.close(handle)
-    return Path(name)
+    file = os.fdopen(handle, "rb")
+    fcntl.flock(file, fcntl.LOCK_EX)
+    return Path(name), file
 
 
 def check_target(target: Path) -> None:
     """Raise RequestError now, not after an hour, where a file cannot be written."""
-    temporary_beside(target).unlink()
+    part, file = temporary_beside(target)
+    with file:
+        part.unlink()
 
 
 @contextlib.contextmanager
@@ -89,7 +102,7 @@ def whole_file(target: Path) -> Iterator[Path]:
 
     Raises RequestError where the target cannot be written, RenderError where writing stops half-way.
     """
-    part = temporary_beside(target)
+    part, file = temporary_beside(target)
     try:
         yield part
         part.chmod(0o644)
@@ -97,6 +110,7 @@ def whole_file(target: Path) -> Iterator[Path]:
     except OSError as error:
         raise RenderError(f"{target}: writing failed: {(error.strerror or type(error).__name__).lower()}") from None
     finally:
+        file.close()
         part.unlink(missing_ok=True)
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from scenes.render.errors import RenderError
 from scenes.render.quality import Quality
 from scenes.render.segment import Drawn, Job, prepare, run
+from scenes.stage import jit
 
 TELL_EVERY = 0.25  # seconds between two reports of a worker
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -27,10 +28,11 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A job that is done, by its place in the list."""
+    """A job that is done, by its place in the list, and the number of the process that drew it."""
 
     index: int
     drawn: Drawn
+    worker: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +55,22 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def compiled() -> bool:
+    """Whether the pixel code as it stands has been compiled and is on disk."""
+    return any(jit.folder().rglob("*.nbc"))
+
+
 def draw(jobs: Sequence[Job], quality: Quality, workers: int, scratch: Path) -> Iterator[Progress | Finished]:
     """Draw jobs in `workers` processes and report as they go; jobs start in the order given.
 
+    Where the pixel code has yet to be compiled, the first process does that while the others wait for its first frame.
     Raises RenderError when a scene raises or a worker dies.  However it ends, no process is left behind.
     """
     context = multiprocessing.get_context("spawn")
     waiting = list(enumerate(jobs))
     modules = tuple(dict.fromkeys(job.row.module for job in jobs))
     team: list[_Worker] = []
+    cold = not compiled()
     try:
         for number in range(min(workers, len(jobs))):
             folder = scratch / f"worker-{number}"
@@ -72,7 +81,8 @@ def draw(jobs: Sequence[Job], quality: Quality, workers: int, scratch: Path) -> 
                 process.start()
             there.close()
             team.append(_Worker(process, here))
-            _next(team[-1], waiting)
+            if number == 0 or not cold:
+                _next(team[-1], waiting)
         busy = [worker for worker in team if worker.index >= 0]
         while busy:
             for ready in wait([worker.pipe for worker in busy]):
@@ -85,12 +95,16 @@ def draw(jobs: Sequence[Job], quality: Quality, workers: int, scratch: Path) -> 
                 if kind == "failed":
                     said, trace = value
                     raise RenderError(f"{jobs[worker.index].row.name}: {said}", trace)
+                if cold:  # a frame has been drawn: the others find its code on disk
+                    cold = False
+                    for other in team[1:]:
+                        _next(other, waiting)
                 if kind == "frames":
                     yield Progress(worker.index, value)
                 else:
-                    yield Finished(worker.index, value)
+                    yield Finished(worker.index, value, team.index(worker))
                     _next(worker, waiting)
-            busy = [worker for worker in busy if worker.index >= 0]
+            busy = [worker for worker in team if worker.index >= 0]
     finally:
         for worker in team:
             if worker.process.is_alive() and worker.index >= 0:
@@ -150,7 +164,7 @@ def _work(pipe: Connection, folder: Path, quality: Quality, modules: Sequence[st
             return
         while True:
             job, _ = pipe.recv()
-            told = time.monotonic()
+            told = -TELL_EVERY  # the first frame is told at once
 
             def tell(frames: int) -> None:
                 nonlocal told

@@ -54,7 +54,8 @@ def summary(report: Report, quality: Quality) -> str:
     ]
     if report.drawn:
         lines[-1] += (
-            f" ({report.cpu_seconds * 1e3 / report.drawn:.1f} ms of CPU each, {report.peak_memory / 1e6:.0f} MB a process)"
+            f" ({report.cpu_seconds * 1e3 / report.drawn:.1f} ms of CPU each; "
+            f"at most {', '.join(f'{peak / 1e6:.0f}' for peak in report.peaks)} MB in each process)"
         )
     return "\n".join(lines)
 

@@ -76,11 +76,13 @@ def play(job: Job, sink: Sink) -> tuple[dict[str, str], tuple[Claim, ...]]:
     """
     from scenes.render.renderer import FrameRenderer
     from scenes.stage.passage import Context, Window
+    from scenes.stage.type import sprite
 
     dataset = Dataset.open(job.specs)
     context = Context(dataset, job.timeline, job.row.first_bar, job.row.bars)
     passage = job.row.load()(context, Window(job.first, job.last), renderer=FrameRenderer(sink))
     passage.render()
+    sprite.cache_clear()  # texts of one scene: a counter's every figure, megabytes each at 4K
     return {key: reading_digest(dataset, key) for key in sorted(dataset.reads)}, passage.log.claims
 
 

@@ -42,6 +42,11 @@ def _cache_folder() -> str:
 _CACHE = _cache_folder()
 
 
+def folder() -> Path:
+    """Where the compiled kernels of these sources lie, or will lie."""
+    return Path(_CACHE)
+
+
 def kernel(function: Function) -> Function:
     """Compile `function` at its first call for the types found; a division by zero gives infinity, not an exception."""
     settings: Any = numba.config
