@@ -40,11 +40,15 @@ JOBS = min(6, max(1, (os.cpu_count() or 2) // 2))
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What one process under one tool gave: its output, the entry points that it launched, why it did not end well."""
+    """What one process under one tool gave: its output, the entry points that it launched, why it did not end well.
+
+    `skipped` is why the subject cannot be run on this GPU at all.
+    """
 
     output: str
     launched: frozenset[str] = frozenset()
     failure: str = ""
+    skipped: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,7 @@ class Result:
     foreign: int
     launched: frozenset[str]
     words: str = ""
+    skipped: bool = False
 
 
 Runner = Callable[[str, str], Ran]
@@ -94,7 +99,7 @@ def under(sanitizer: Path, tool: str, subject: str) -> Ran:
         if not notes.exists():
             return Ran(output, failure=_last(result.stderr) or f"exit code {result.returncode}")
         found = json.loads(notes.read_text())
-    return Ran(output, frozenset(found["launched"]), found["failure"])
+    return Ran(output, frozenset(found["launched"]), found["failure"], found["skipped"])
 
 
 def judge(tool: str, subject: str, ran: Ran) -> Result:
@@ -105,14 +110,14 @@ def judge(tool: str, subject: str, ran: Ran) -> Result:
     foreign = sum(report.kernel not in ours for report in log.reports)
 
     def result(clean: bool | None, words: str) -> Result:
-        return Result(tool, subject, clean, dict(findings), foreign, ran.launched, words)
+        return Result(tool, subject, clean, dict(findings), foreign, ran.launched, words, bool(ran.skipped))
 
     if log.refusal:
         return result(None, log.refusal)
     if findings:
         return result(False, "; ".join(f"{what} ({times} times)" for what, times in findings.most_common(3)))
-    if ran.failure:
-        return result(None, ran.failure)
+    if ran.failure or ran.skipped:
+        return result(None, ran.failure or f"not run: {ran.skipped}")
     if log.counted is None:
         return result(None, _last(ran.output) or "the tool printed nothing")
     if log.counted > len(log.reports):
@@ -153,15 +158,17 @@ def line(tool: str, results: Sequence[Result], wanted: frozenset[str]) -> tuple[
         return False, f"{tool}: no verdict: {control.words or 'it does not report a planted fault here'}"
     own = [result for result in results if result.tool == tool and result.subject != CONTROL]
     bad = [f"{result.subject}: {result.words}" for result in own if result.clean is False]
-    unsure = [f"{result.subject}: no verdict: {result.words}" for result in own if result.clean is None]
+    unsure = [f"{result.subject}: no verdict: {result.words}" for result in own if result.clean is None and not result.skipped]
     launched = frozenset(entry for result in own for entry in result.launched) & wanted
     left = sorted(wanted - launched)
     foreign = sum(result.foreign for result in own)
     parts = [*bad, *unsure, *([f"never launched: {', '.join(left)}"] if left else [])]
-    aside = f"; {foreign} reports are about libraries' kernels" if foreign else ""
+    asides = [f"{result.subject} {result.words}" for result in own if result.skipped]
+    asides += [f"{foreign} reports are about libraries' kernels"] if foreign else []
+    aside = "".join(f"; {words}" for words in asides)
     if parts:
         return False, f"{tool}: {'; '.join(parts)}{aside}"
-    return True, f"{tool}: clean, {len(launched)} kernels of {len(own)} subjects{aside}"
+    return True, f"{tool}: clean, {len(launched)} kernels of {sum(not result.skipped for result in own)} subjects{aside}"
 
 
 def main(arguments: Sequence[str] | None = None, runner: Runner | None = None) -> int:

@@ -2,7 +2,7 @@
 
 `python -m measure.sanitized TOOL SUBJECT NOTES`.  CuPy's memory pool is off, so that every array is an allocation of its own:
 an access past its end, or a read of what nobody wrote, shows.  A subject verifies its kernels at small and odd sizes as always;
-then one launch of each is timed.  NOTES gets the entry points that were launched, and why the subject broke off if it did.
+then one launch of each is timed.  NOTES gets the entry points that were launched, and why the subject broke off or cannot be run here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from kernels.build import compile_source
 from measure import patterns
 from measure.brief import BRIEF
-from measure.errors import MeasureError
+from measure.errors import Unsupported
 from measure.files import write_text
 from measure.subjects import SUBJECTS
 
@@ -50,7 +50,7 @@ def main(tool: str, name: str, notes: Path) -> int:
 
     cupy.cuda.set_allocator(None)
     launched: set[str] = set()
-    failure = ""
+    failure = skipped = ""
     try:
         if name == CONTROL:
             _plant(tool)
@@ -58,9 +58,11 @@ def main(tool: str, name: str, notes: Path) -> int:
             _note_launches(launched)
             _collect(name)
         cupy.cuda.Device().synchronize()
+    except Unsupported as error:
+        skipped = str(error)
     except Exception as error:  # whatever it is, the notes have to say that this did not run to its end
         failure = f"{type(error).__name__}: {error}".splitlines()[0]
-    write_text(notes, json.dumps({"launched": sorted(launched), "failure": failure}))
+    write_text(notes, json.dumps({"launched": sorted(launched), "failure": failure, "skipped": skipped}))
     return 0
 
 
@@ -75,7 +77,7 @@ def _collect(name: str) -> None:
     hardware = require_gpu()
     subject = next(one for one in SUBJECTS if one.name == name)
     if hardware.capability < subject.min_arch:
-        raise MeasureError(f"needs compute capability {subject.min_arch / 10:.1f}")
+        raise Unsupported(f"needs compute capability {subject.min_arch / 10:.1f}")
     subject.collect(Bench(hardware, BRIEF, True, Stopwatch(hardware), lambda words: None, throttle_reasons))
 
 
@@ -91,31 +93,36 @@ def _plant(tool: str) -> None:
     module.get_function(f"planted_{tool}")((1,), (64,), (x, cupy.int32(128)))
 
 
+class _Noted:
+    """A function of a module that notes its launches."""
+
+    def __init__(self, function: Any, entry: str, launched: set[str]) -> None:
+        self._function, self._entry, self._launched = function, entry, launched
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        self._launched.add(self._entry)
+        return self._function(*arguments, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._function, name)
+
+
+class _Module:
+    """A loaded module whose functions note their launches."""
+
+    def __init__(self, module: Any, launched: set[str]) -> None:
+        self._module, self._launched = module, launched
+
+    def get_function(self, entry: str) -> _Noted:
+        return _Noted(self._module.get_function(entry), entry, self._launched)
+
+
 def _note_launches(launched: set[str]) -> None:
     """Have every function that the project loads note its launches."""
     from kernels import launch
 
     inner = launch._module
-
-    class Function:
-        def __init__(self, function: Any, entry: str) -> None:
-            self._function, self._entry = function, entry
-
-        def __call__(self, *arguments: Any, **options: Any) -> Any:
-            launched.add(self._entry)
-            return self._function(*arguments, **options)
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self._function, name)
-
-    class Module:
-        def __init__(self, module: Any) -> None:
-            self._module = module
-
-        def get_function(self, entry: str) -> Function:
-            return Function(self._module.get_function(entry), entry)
-
-    launch._module = lambda code: Module(inner(code))  # type: ignore[assignment]
+    launch._module = lambda code: _Module(inner(code), launched)  # type: ignore[assignment]
 
 
 if __name__ == "__main__":

@@ -154,6 +154,16 @@ def test_a_tool_that_is_blind_here_says_nothing() -> None:
     assert line("racecheck", results, ENTRIES) == (False, "racecheck: no verdict: it does not report a planted fault here")
 
 
+def test_what_this_gpu_cannot_run_is_said_and_no_fault() -> None:
+    def runner(tool: str, subject: str) -> Ran:
+        if subject == CONTROL:
+            return planted(tool)
+        return clean(tool) if subject == "a" else Ran(CLEAN, skipped="one GPU only")
+
+    ok, words = line("memcheck", check(("memcheck",), ("a", "b"), runner), ENTRIES)
+    assert ok and words == f"memcheck: clean, {len(ENTRIES)} kernels of 1 subjects; b not run: one GPU only"
+
+
 def test_a_finding_is_named_with_its_kernel() -> None:
     results = check(
         ("racecheck",), ("a",), lambda tool, subject: planted(tool) if subject == CONTROL else Ran(RACECHECK, ENTRIES)
