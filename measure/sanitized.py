@@ -2,7 +2,7 @@
 
 `python -m measure.sanitized TOOL SUBJECT NOTES`.  CuPy's memory pool is off, so that every array is an allocation of its own:
 an access past its end, or a read of what nobody wrote, shows.  A subject verifies its kernels at small and odd sizes as always;
-then one launch of each is timed.  NOTES gets the entry points that were launched, and why the subject broke off or cannot be run here.
+then one launch of each is timed.  NOTES gets the entry points that were launched, and why the subject broke off or cannot run.
 """
 
 from __future__ import annotations
