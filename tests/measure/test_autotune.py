@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from typing import Any
 
 import pytest
 
 from kernels.catalogue import Kernel, KernelError, Problem
+from kernels.gemm_fp32.ladder import LADDER
 from kernels.gemm_fp32.warp_tile import WARP_TILES
-from measure import autotune
+from measure import autotune, ladders
 from measure.autotune import choose, collect
 from measure.device import Hardware
 from measure.subject import Bench
@@ -89,3 +91,13 @@ def test_the_time_budget_holds_but_for_the_first(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
     monkeypatch.setattr(autotune, "load", lambda kernel, problem: (_ for _ in ()).throw(KernelError("no")))
     assert len(collect(bench[0], PROBLEM, lambda kernel, run: True, ())) == 1
+
+
+def test_the_counters_are_of_the_chosen_constants(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tile's bytes differ from another's by up to a half, so that the last rung is not counted where nothing was chosen."""
+    monkeypatch.delenv(ladders.CHOSEN, raising=False)
+    assert [kernel.name for kernel in ladders.counted_rungs()] == [rung.name for rung in LADDER.rungs[:-1]]
+    monkeypatch.setenv(ladders.CHOSEN, json.dumps(asdict(WARP_TILES[3])))
+    last = ladders.counted_rungs()[-1]
+    constants = last.launch(PROBLEM).constants
+    assert last.name == "autotuned" and {name: constants[name] for name in WARP_TILES[3].constants} == WARP_TILES[3].constants
