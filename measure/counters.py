@@ -16,8 +16,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from kernels.attention.ladder import LADDER as ATTENTION
 from kernels.gemm_bf16.ladder import LADDER as GEMM_BF16
 from kernels.gemm_fp32.ladder import LADDER as GEMM_FP32
+from kernels.gemv.ladder import LADDER as GEMV
 from measure.access_model import SECTOR, WAVEFRONT_BYTES
 from measure.errors import MeasureError
 from measure.records import Ladder, Level, Measurements, Quantity, Traffic
@@ -44,6 +46,7 @@ COUNTED: Mapping[str, str] = {
     "gemm_fp32": "measure.ladders",
     "gemm_bf16": "measure.gemm_bf16",
     "attention": "measure.attention",
+    "gemv": "measure.gemv",
 }
 """Ladders that are counted, and the module of each, which has `ENTRIES` (entry points by rung) and `launch_all(quick)`."""
 
@@ -182,7 +185,11 @@ SUBJECT = Subject(
     name="counters",
     title="Hardware counters of the ladders, by Nsight Compute",
     key="counters",
-    sources=tuple(kernel.source for ladder in (GEMM_FP32, GEMM_BF16) for kernel in ladder.rungs),
+    sources=(
+        *(kernel.source for ladder in (GEMM_FP32, GEMM_BF16) for kernel in ladder.rungs),
+        *(routine.source for routine in ATTENTION.rungs),
+        *(routine.source for routine in GEMV.rungs),
+    ),
     collect=collect,
     record=record,
     steps=lambda plan: len(COUNTED),

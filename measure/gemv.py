@@ -21,13 +21,13 @@ from measure import contest, verify
 from measure.contest import Contender, launch_info, refused
 from measure.errors import Unsupported
 from measure.ladder_record import line_record, rung_record
-from measure.records import Ladder, Level, Measurements, Quantity, Traffic
+from measure.records import Ladder, Level, Measurements, Quantity, Roof, Traffic
 from measure.subject import Bench, Context, Raw, Subject
 from measure.timing import summarise
 
 QUICK_PROBLEM = GemvProblem(8192, 32768)
 SEED = 3
-CHUNK = 256
+CHUNK = 256  # rows; a multiple of every format's tile
 FITS_NOT = 4
 MEMORY_SHARE = 0.6
 LEAST_ROWS = 1024
@@ -77,9 +77,10 @@ def operands(xp: Any, problem: GemvProblem, formats: Sequence[Format], seed: int
         for format in formats:
             stored = store(xp, chunk, format)
             if format.name not in whole:
-                whole[format.name] = tuple(xp.empty((problem.rows, *one.shape[1:]), dtype=one.dtype) for one in stored.arrays)
+                filled = -(-problem.rows // format.tile_rows) * format.tile_rows
+                whole[format.name] = tuple(xp.empty((filled, *one.shape[1:]), dtype=one.dtype) for one in stored.arrays)
             for into, one in zip(whole[format.name], stored.arrays, strict=True):
-                into[first : first + rows] = one
+                into[first : first + one.shape[0]] = one
             meant = stored.meant.astype(xp.float64)
             parts[format.name].append((meant @ wide, xp.abs(meant) @ xp.abs(wide)))
     weights = {
@@ -217,7 +218,7 @@ def record(found: Measurements, raw: Raw, context: Context) -> Measurements:
             traffic=traffic(routine, problem),
             oracle=ORACLE,
             context=context,
-            figures=figures(seen, routine.name, problem),
+            figures=figures(seen, routine.name, problem, found.roofs.get("dram")),
             math_roof=routine.math_roof if routine.math_roof != LADDER.math_roof else "",
         )
         for routine in LADDER.rungs
@@ -242,8 +243,11 @@ def record(found: Measurements, raw: Raw, context: Context) -> Measurements:
     return replace(found, ladders={**found.ladders, LADDER.name: ladder})
 
 
-def figures(seen: Mapping[str, Any], name: str, problem: GemvProblem) -> dict[str, Quantity]:
-    """What else there is to say of a rung that was timed: bandwidth, both speed-ups over fp32, and the error of the result."""
+def figures(seen: Mapping[str, Any], name: str, problem: GemvProblem, read: Roof | None) -> dict[str, Quantity]:
+    """What else there is to say of a rung that was timed: bandwidth, both speed-ups over fp32, the error of the result.
+
+    And the share of the rate at which memory can be read, where that roof was measured.
+    """
     raw, first, format = seen[name], seen[LADDER.rungs[0].name], FORMAT_OF[name]
     if not raw["hot"]:
         return {}
@@ -264,6 +268,13 @@ def figures(seen: Mapping[str, Any], name: str, problem: GemvProblem) -> dict[st
             reference="|y - y64| / |y64| in the 2-norm, y64 the float64 product of the weights before rounding",
         ),
     }
+    if read is not None and read.measured is not None:
+        result["read_share"] = Quantity(
+            result["bandwidth"].value / read.measured.value,
+            "",
+            "derived",
+            reference="bandwidth over the roof of reading device memory",
+        )
     if first["hot"]:
         ours, theirs = summarise(raw["hot"], "s"), summarise(first["hot"], "s")
         result["speedup"] = Quantity(
@@ -283,6 +294,22 @@ def traffic(routine: Routine[GemvProblem], problem: GemvProblem) -> dict[Level, 
     moved = routine.traffic(problem)
     levels: tuple[Level, ...] = ("dram", "algorithmic")
     return {level: Traffic(model=Quantity(moved[level], "B", "derived", reference=reference)) for level in levels}
+
+
+ENTRIES = {routine.name: tuple(step.entry for step in routine.steps(LADDER.problem)) for routine in LADDER.rungs}
+"""Entry points of every rung, for the counters."""
+
+
+def launch_all(quick: bool) -> None:
+    """Every rung once, in order: what Nsight Compute counts."""
+    import cupy
+
+    problem = fitting(QUICK_PROBLEM if quick else LADDER.problem, cupy.cuda.Device().mem_info[0])
+    data = operands(cupy, problem, FORMATS, SEED)
+    y = cupy.empty(problem.rows, dtype=cupy.float32)
+    for routine in LADDER.rungs:
+        load(routine, problem)[0](data.weights[FORMAT_OF[routine.name].name].arrays, data.x, y)
+        cupy.cuda.Device().synchronize()
 
 
 SUBJECT = Subject(

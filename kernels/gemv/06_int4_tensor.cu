@@ -7,8 +7,7 @@
 //
 // y (rows) = W times x (cols, fp16), where W[row][col] = scales[row][col / 128] * (code - 8); sums in fp32, y in fp32. Of the eight
 // weights of a word, number i lies in bits 4 (i / 2) + 16 (i % 2) and up. Rows of codes are filled up to whole groups.
-// TILED 1: the groups of 16 rows lie together, a group of each row (W and scales in blocks of 16 rows x 1 group, rows filled up to
-// 16); TILED 0: row by row. GUARD 1: any cols, x is fetched value by value; GUARD 0: cols is a multiple of 128.
+// GUARD 1: any cols, x is fetched value by value; GUARD 0: cols is a multiple of 128.
 // TILES of 16 rows a warp, DEPTH groups under way at once, THREADS a block, whose warps share the groups; grid (rows / 16 TILES).
 
 #define GROUP 128
@@ -83,14 +82,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemv_int4_tensor(
     const int upper = lane / 4, piece = lane % 4;  // rows `upper` and `upper` + 8 of a tile; which 32 of a group
     const int row0 = blockIdx.x * ROWS, groups = (cols + GROUP - 1) / GROUP;
 
-    // From one group to the next of the same row, and where a lane's 2 TILES rows begin, both in groups.
-    const int step = TILED ? 16 : 1;
-    long long first[2 * TILES];
+    long long first[2 * TILES];  // where a lane's 2 TILES rows begin, in groups
 #pragma unroll
-    for (int r = 0; r < 2 * TILES; ++r) {
-        const int row = row0 + upper + 8 * r;
-        first[r] = TILED ? (long long)min(row / 16, (rows - 1) / 16) * groups * 16 + row % 16 : (long long)min(row, rows - 1) * groups;
-    }
+    for (int r = 0; r < 2 * TILES; ++r) first[r] = (long long)min(row0 + upper + 8 * r, rows - 1) * groups;
 
     float sum[2 * TILES] = {0.0f};
     unsigned v[16] = {0u};
@@ -99,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemv_int4_tensor(
 #pragma unroll
         for (int d = 0; d < DEPTH; ++d)
 #pragma unroll
-            for (int r = 0; r < 2 * TILES; ++r) w[d][r] = stream(codes + (first[r] + min(group0 + d, groups - 1) * step) * 4 + piece);
+            for (int r = 0; r < 2 * TILES; ++r) w[d][r] = stream(codes + (first[r] + min(group0 + d, groups - 1)) * 4 + piece);
 #pragma unroll
         for (int d = 0; d < DEPTH; ++d) {
             const int group = group0 + d, col = group * GROUP + piece * 32;
@@ -116,8 +110,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemv_int4_tensor(
 #pragma unroll
                     for (int i = 0; i < 4; i += 2)
                         mma(c, pair(above[j], i), pair(below[j], i), pair(above[j], i + 1), pair(below[j], i + 1), v[4 * j + i], v[4 * j + i + 1]);
-                sum[2 * t] += widen(scales[first[2 * t] + group * step]) * c[0];
-                sum[2 * t + 1] += widen(scales[first[2 * t + 1] + group * step]) * c[2];
+                sum[2 * t] += widen(scales[first[2 * t] + group]) * c[0];
+                sum[2 * t + 1] += widen(scales[first[2 * t + 1] + group]) * c[2];
             }
         }
     }

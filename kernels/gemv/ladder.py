@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from kernels.catalogue import WARP, Launch, Routine, RoutineLadder, Step
-from kernels.gemv.problem import FP16, FP32, GROUP, INT4, INT8, Format, GemvProblem
+from kernels.gemv.problem import FP16, FP32, GROUP, INT4, INT4_TILED, INT8, Format, GemvProblem
 
 HERE = Path(__file__).resolve().parent
 EPS = 2.0**-24  # unit roundoff of fp32
 MAX_THREADS = 256
 TILE_ROWS = 16
-TILES = 1
-DEPTH = 2
+TILES = 2
+DEPTH = 1
 ODD = GemvProblem(129, 300)
 """A size that fits no tile: it compiles the guarded forms."""
 
@@ -56,10 +56,15 @@ def _steps(entry: str, rows: int, lane: int, multiple: int) -> Callable[[GemvPro
     return steps
 
 
-def _tensor_steps(problem: GemvProblem) -> tuple[Step, ...]:
-    count = threads(-(-problem.groups // DEPTH) * WARP)
-    constants = {"TILES": TILES, "DEPTH": DEPTH, "TILED": 0, "THREADS": count, "GUARD": int(problem.cols % GROUP != 0)}
-    return (Step("gemv_int4_tensor", Launch((-(-problem.rows // (TILE_ROWS * TILES)), 1, 1), (count, 1, 1), constants)),)
+def _tensor_steps(entry: str) -> Callable[[GemvProblem], tuple[Step, ...]]:
+    """A block of TILES tiles of 16 rows; its warps share the groups, DEPTH at once; GUARD where the last one is not full."""
+
+    def steps(problem: GemvProblem) -> tuple[Step, ...]:
+        count = threads(-(-problem.groups // DEPTH) * WARP)
+        constants = {"TILES": TILES, "DEPTH": DEPTH, "THREADS": count, "GUARD": int(problem.cols % GROUP != 0)}
+        return (Step(entry, Launch((-(-problem.rows // (TILE_ROWS * TILES)), 1, 1), (count, 1, 1), constants)),)
+
+    return steps
 
 
 def _traffic(format: Format) -> Callable[[GemvProblem], Mapping[str, float]]:
@@ -128,8 +133,17 @@ LADDER: RoutineLadder[GemvProblem] = RoutineLadder(
             "int4, tensor cores",
             "the tensor cores multiply and add the pairs",
             HERE / "06_int4_tensor.cu",
-            _tensor_steps,
+            _tensor_steps("gemv_int4_tensor"),
             _traffic(INT4),
+            tensor_tolerance,
+        ),
+        Routine(
+            "int4_tiled",
+            "int4, in reading order",
+            "the weights lie in the order in which a warp reads them",
+            HERE / "07_int4_tiled.cu",
+            _tensor_steps("gemv_int4_tiled"),
+            _traffic(INT4_TILED),
             tensor_tolerance,
         ),
     ),
@@ -142,5 +156,6 @@ FORMAT_OF: Mapping[str, Format] = {
     "int4_shifts": INT4,
     "int4_pairs": INT4,
     "int4_tensor": INT4,
+    "int4_tiled": INT4_TILED,
 }
 """The format of each rung's weights."""

@@ -21,6 +21,7 @@ class Format:
     name: str
     bits: int
     grouped: bool
+    tile_rows: int = 1  # rows that lie in memory a group of each at a time; the rows are filled up to whole tiles
 
     @property
     def bits_with_scales(self) -> float:
@@ -32,7 +33,8 @@ FP32 = Format("fp32", 32, grouped=False)
 FP16 = Format("fp16", 16, grouped=False)
 INT8 = Format("int8", 8, grouped=True)
 INT4 = Format("int4", 4, grouped=True)
-FORMATS = (FP32, FP16, INT8, INT4)
+INT4_TILED = Format("int4_tiled", 4, grouped=True, tile_rows=16)
+FORMATS = (FP32, FP16, INT8, INT4, INT4_TILED)
 
 
 @dataclass(frozen=True, slots=True)

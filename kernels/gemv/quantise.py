@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kernels.gemv.problem import FP16, FP32, GROUP, INT4, Format
+from kernels.gemv.problem import FP16, FP32, GROUP, Format
 
 LARGEST = {8: 127, 4: 7}
 """The largest code by bits."""
@@ -19,7 +19,6 @@ OFFSET = {8: 128, 4: 8}
 """What is added to a code before it is stored, so that no stored code is negative."""
 
 CODES_A_WORD = 8
-TILE_ROWS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,10 @@ def store(xp: Any, weights: Any, format: Format) -> Stored:
         return Stored((narrow,), narrow.astype(xp.float32))
     codes, scales = quantise(xp, weights, format.bits)
     meant = dequantise(xp, codes, scales, format.bits, weights.shape[1])
-    return Stored((pack(xp, codes) if format == INT4 else codes, scales), meant)
+    arrays = (pack(xp, codes) if format.bits == 4 else codes, scales)
+    if format.tile_rows > 1:
+        arrays = tuple(tiled(xp, one, scales.shape[1], format.tile_rows) for one in arrays)
+    return Stored(arrays, meant)
 
 
 def quantise(xp: Any, weights: Any, bits: int) -> tuple[Any, Any]:
@@ -86,10 +88,14 @@ def pack(xp: Any, codes: Any) -> Any:
     return words
 
 
-def tiled(xp: Any, array: Any, groups: int) -> Any:
-    """Codes or scales of all rows (rows x groups * piece) in blocks of 16 rows x one group, rows filled up with zeros to 16."""
+def tiled(xp: Any, array: Any, groups: int, tile_rows: int) -> Any:
+    """Codes or scales (rows x groups * piece) in blocks of `tile_rows` rows x one group, one block after the other.
+
+    The rows are filled up with zeros to whole tiles; a tile's blocks take the memory of its rows.
+    """
     rows, width = array.shape
-    tiles = -(-rows // TILE_ROWS)
-    filled = xp.zeros((tiles * TILE_ROWS, width), dtype=array.dtype)
+    tiles = -(-rows // tile_rows)
+    filled = xp.zeros((tiles * tile_rows, width), dtype=array.dtype)
     filled[:rows] = array
-    return xp.ascontiguousarray(filled.reshape(tiles, TILE_ROWS, groups, width // groups).transpose(0, 2, 1, 3))
+    blocks = filled.reshape(tiles, tile_rows, groups, width // groups).transpose(0, 2, 1, 3)
+    return xp.ascontiguousarray(blocks).reshape(tiles * tile_rows, width)

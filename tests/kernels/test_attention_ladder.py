@@ -11,7 +11,7 @@ from kernels.attention import ladder
 from kernels.attention.ladder import ARGUMENTS, LADDER, ODD, tile_pairs
 from kernels.attention.mutants import MUTANTS
 from kernels.attention.problem import Attention
-from kernels.build import SHARED_LIMIT, STATIC_SHARED_LIMIT, arch_number, build_step
+from kernels.build import SHARED_LIMIT, STATIC_SHARED_LIMIT, arch_number, build_step, compile_source
 from kernels.catalogue import KernelError, Routine, code_of
 from measure.access_model import bank_passes, wavefronts
 
@@ -206,3 +206,11 @@ def test_there_is_a_mutant_of_every_kind_and_of_every_rung() -> None:
     assert {mutant.rung for mutant in MUTANTS} == set(RUNGS)
     for mutant in MUTANTS:
         assert mutant.apply(LADDER[mutant.rung].text) != LADDER[mutant.rung].text
+
+
+def test_the_swizzle_refuses_a_block_that_it_is_wrong_for() -> None:
+    """With 64 threads a thread's rows are four apart: every other one would need a swizzle of its own."""
+    routine = LADDER["pipelined"]
+    (step,) = routine.steps(HEAD)
+    with pytest.raises(KernelError, match="multiple of eight apart"):
+        compile_source(routine.text, "sm_90", {**step.launch.constants, "WARPS": 2, "BLOCKS": 4}, routine.source.name)
