@@ -23,8 +23,13 @@ from measure.timing import summarise
 
 LINE = 128
 PAGE = 2 << 20  # what the driver maps device memory in
-HOPS = 1 << 17
-HOPS_QUICK = 1 << 14
+SHORT = 48
+HOPS = (1 << 17) - SHORT
+HOPS_QUICK = (1 << 14) - SHORT
+"""Multiples of the 16 hops that the kernels unroll, and of no ring's length: after whole rounds a chain would be back where it
+began, and a kernel that followed nothing would end where it must."""
+
+NOT_WRITTEN = 0xFFFFFFFF  # where no chain ends
 REPEATS = 5
 NAMES = ("shared", "l1", "l2", "l2_far", "dram")
 SHARED_RING = 1024
@@ -84,7 +89,7 @@ def follow(entry: str, ring: Chain, begin: int, warm: int, hops: int) -> Sample:
     import cupy
 
     function = load_function(LATENCY, entry)
-    last, cycles, ns = cupy.empty(1, cupy.uint64), cupy.empty(1, cupy.int64), cupy.empty(1, cupy.uint64)
+    last, cycles, ns = cupy.zeros(1, cupy.uint64), cupy.empty(1, cupy.int64), cupy.empty(1, cupy.uint64)
     start = np.uint64(ring.address(begin))
     function((1,), (1,), (start, np.int64(warm), np.int64(hops), last, cycles, ns))
     if int(last[0]) != ring.address(begin + warm + hops):
@@ -151,6 +156,7 @@ def _shared(entry: str, hops: int) -> Raw:
     width = 1 if entry.endswith("index") else 4
     samples = []
     for _ in range(REPEATS):
+        last.fill(NOT_WRITTEN)
         function((1,), (32,), (np.int64(hops), last, cycles, ns))
         if int(last[0]) != hops * SHARED_STEP % SHARED_RING * width:
             raise VerificationError(f"{entry}: the chain through shared memory does not end where it must")
@@ -171,6 +177,7 @@ def _l1_index(count: int, hops: int) -> Raw:
     last, cycles, ns = cupy.empty(1, cupy.uint32), cupy.empty(1, cupy.int64), cupy.empty(1, cupy.uint64)
     samples = []
     for _ in range(REPEATS):
+        last.fill(NOT_WRITTEN)
         arguments = (memory, np.int64(count), np.int64(hops), last, cycles, ns)
         load_function(LATENCY, "chase_l1_index")((1,), (1,), arguments)
         if int(last[0]) != int(order[(place + count + hops) % count]) * words:

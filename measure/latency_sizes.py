@@ -20,8 +20,8 @@ from measure.timing import summarise
 SMALLEST = 1 << 10
 LARGEST = 4 << 30
 LARGEST_QUICK = 1 << 30
-HOPS = 1 << 15
-HOPS_QUICK = 1 << 12
+HOPS = (1 << 15) - SHORT
+HOPS_QUICK = (1 << 12) - SHORT
 REPEATS = 3
 
 

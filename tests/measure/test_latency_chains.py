@@ -96,3 +96,11 @@ def test_the_record_of_latency_by_size() -> None:
 
 def test_sizes_in_words() -> None:
     assert [size_words(size) for size in (1024, 1536, 48 << 20, 3 << 29)] == ["1 KiB", "1.5 KiB", "48 MiB", "1.5 GiB"]
+
+
+def test_no_chain_ends_where_it_began() -> None:
+    """A kernel that follows nothing must not pass: a ring of so many steps is not gone round a whole number of times."""
+    for hops in (latency.HOPS, latency.HOPS_QUICK):
+        assert hops % 16 == 0
+        assert hops * latency.SHARED_STEP % latency.SHARED_RING != 0
+        assert all((count + hops) % count != 0 for count in latency.lines(H200, quick=False).values())
