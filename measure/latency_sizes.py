@@ -12,7 +12,7 @@ from typing import Any
 
 from kernels.roofs.probes import LATENCY
 from measure.device import Hardware
-from measure.latency import LINE, PAGE, Sample, chain, cycles_a_hop, follow, size_words
+from measure.latency import LINE, PAGE, SHORT, Sample, chain, cycles_a_hop, follow, size_words
 from measure.records import Measurements, Quantity, Series, Sweep, Verification
 from measure.subject import Bench, Context, Raw, Subject
 from measure.timing import summarise

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
 from kernels.families import units
-from measure import sanitize
+from measure import sanitize, sanitized
 from measure.errors import MeasureError
 from measure.sanitize import TOOLS, Ran, check, judge, line
 from measure.sanitized import CONTROL, PLANTED, RUN
@@ -99,6 +101,17 @@ def test_the_tool_s_own_count_is_read() -> None:
 def test_what_no_tool_can_work_on_is_its_reason() -> None:
     assert read(UNSUPPORTED).refusal == "Error: Device not supported. Please refer to the documentation."
     assert judge("memcheck", "roofs", Ran(UNSUPPORTED)).clean is None
+
+
+def test_only_initcheck_sees_what_libraries_run() -> None:
+    """A write of a kernel that is left out would not count as one; the planted fault goes under the same filter."""
+    assert sanitize.kernel_filter("initcheck") == ()
+    for tool in ("memcheck", "racecheck", "synccheck"):
+        option, value = sanitize.kernel_filter(tool)
+        pattern = value.removeprefix("regex=")
+        assert option == "--kernel-name" and value != pattern
+        assert all(re.search(pattern, name) for name in (*ENTRIES, f"planted_{tool}"))
+        assert not re.search(pattern, "cupy_copy__float32_float32") and not re.search(pattern, "my_gemm_shared")
 
 
 # ---- judging --------------------------------------------------------------------------------------------------------
@@ -228,3 +241,10 @@ def test_the_tool_is_found_beside_the_profiler(monkeypatch: pytest.MonkeyPatch, 
 def test_without_a_gpu_the_command_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert sanitize.main([]) == 2
     assert capsys.readouterr().err.startswith("sanitize: no GPU can be measured")
+
+
+def test_the_small_sizes_are_of_names_that_the_subjects_use() -> None:
+    """And of their types: a name that moved would leave the large size in use, for minutes."""
+    for module, values in sanitized.SMALL.items():
+        for attribute, value in values.items():
+            assert type(getattr(importlib.import_module(module), attribute)) in (type(value), int)
