@@ -210,6 +210,7 @@ def test_there_is_a_mutant_of_every_kind_and_of_every_rung() -> None:
 
 def test_the_swizzle_refuses_a_block_that_it_is_wrong_for() -> None:
     """With 64 threads a thread's rows are four apart: every other one would need a swizzle of its own."""
+    pytest.importorskip("cuda.bindings.nvrtc", reason="the CUDA compiler comes with the extra dev")
     routine = LADDER["pipelined"]
     (step,) = routine.steps(HEAD)
     with pytest.raises(KernelError, match="multiple of eight apart"):
