@@ -152,8 +152,10 @@ def judge(case: Case, outcome: Outcome) -> Row:
         return row(None, one["refusal"])
     named = [found for name, found in verifications(outcome.document) if name == rung]
     found = named or [found for _, found in verifications(outcome.document)]
-    if not found:
-        return row(None, "nothing in the file says whether it is right")
+    if not found:  # a subject without a verification in the file refuses by being absent: this one was measured
+        run = outcome.document.run
+        measured = run is not None and case.subject.name in run.subjects
+        return row(False, "measured as if it were right") if measured else row(None, "the file does not hold its subject")
     worst = next((verification for verification in found if not verification.passed), found[0])
     error, tolerance = (worst.error, worst.tolerance) if one is None else (one["error"], one["tolerance"])
     return row(not worst.passed, _words(worst, one), error, tolerance)

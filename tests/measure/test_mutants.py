@@ -16,7 +16,7 @@ from kernels.catalogue import KernelError, Mutant
 from kernels.families import FAMILIES, Family, Unit
 from measure import mutants
 from measure.mutants import Case, Outcome, Row, judge, run
-from measure.records import Device, Ladder, Measurements, Quantity, Rung, Verification
+from measure.records import Device, Ladder, Measurements, Quantity, Run, Rung, SubjectRun, Verification
 from measure.subject import Subject
 
 KINDS = {"off_by_one", "skipped_tile", "zeros", "nan", "stale"}
@@ -144,6 +144,13 @@ def test_why_a_mutant_was_refused_is_said() -> None:
 def test_only_what_the_kernel_did_counts_as_caught(outcome: Outcome, caught: bool | None) -> None:
     """A mutant that never ran, for whatever reason, says nothing about verification."""
     assert judge(case(), outcome).caught is caught
+
+
+def test_a_probe_that_is_measured_although_broken_is_a_survivor() -> None:
+    """Probes have no verification in the file: they are absent if wrong, and in it if they passed."""
+    there = Measurements(2, Device("GPU", "gpu"), Run("2026-12-02", subjects={"one": SubjectRun("2026-12-02", 1.0)}))
+    row = judge(case("stale"), Outcome(there))
+    assert row.caught is False and row.words == "measured as if it were right"
 
 
 def test_unbroken_kernels_have_to_pass_before_a_mutant_means_anything() -> None:
