@@ -26,6 +26,17 @@ def recorded() -> Document:
     return document
 
 
+def calm() -> Document:
+    """The recording as it would have been if nothing had held the clock down: its tensor cores had met the power cap."""
+    document = recorded()
+    for one in document["subjects"].values():
+        one["reasons"] = []
+    for _, raw in raws(document):
+        each_list(raw, "reasons", lambda _: [])
+    clocked(document, document["hardware"]["clock"])
+    return document
+
+
 def write(document: Document, path: Path) -> Path:
     """The document as a file that `measure --replay` takes."""
     text = json.dumps(document, allow_nan=False)
