@@ -85,7 +85,7 @@ def hold(bench: Bench, contenders: Sequence[Contender]) -> Raw:
             "clocks": list(timing.clocks) if timing else [],
             "reasons": sorted(timing.reasons) if timing else [],
             "launches": [asdict(launch) for launch in one.launches],
-            "extra": dict(one.extra),
+            "extra": _finite(dict(one.extra)),
         }
     return {"contenders": found, "clocks": [clock for timing in timings.values() for clock in timing.clocks]}
 
@@ -98,3 +98,12 @@ def steps(contenders: int, rounds: int) -> int:
 def _json(error: float | None) -> float | None:
     """JSON has no infinity: None stands for an output that was not finite, or for nothing run."""
     return error if error is not None and math.isfinite(error) else None
+
+
+def _finite(value: Any) -> Any:
+    """Any JSON with None for what is not finite: what a broken kernel wrote must not keep the rest from being written."""
+    if isinstance(value, Mapping):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return _json(value) if isinstance(value, float) else value
