@@ -16,6 +16,7 @@ NOTHING = f4(-1)
 SHADOW_COLOR = (1.0, 1.5, 3.0)  # 0..255
 SAME = f4(1e-3)  # world units
 SUPPORT_RATIO = f4(1.3)  # what carries a box has at least this much more floor area
+CELLS = 24  # a side of the grid in which what may carry a box is looked up
 
 
 @kernel
@@ -58,6 +59,46 @@ def hidden_by_support(origin: Array, size: Array, support: Array, eye: Array, se
 
 
 @kernel
+def _cell(at: Scalar, least: Scalar, scale: Scalar) -> int:
+    return int(min(f4(CELLS - 1), max(NIL, (at - least) * scale)))
+
+
+@kernel
+def _cells(origin: Array, size: Array, boxes: Array) -> tuple[Array, Array, Array]:
+    """The boxes that reach into each cell of a grid over all of them, in their order, and the grid's place.
+
+    Those of cell (x, y) are inside[start[x CELLS + y] : start[x CELLS + y + 1]]; place:
+    least x, cells a unit of x, the same of y.
+    """
+    place = np.zeros(4, f4)
+    for axis in range(2):
+        low, high = f4(1e30), f4(-1e30)
+        for j in boxes:
+            low, high = min(low, origin[j, axis]), max(high, origin[j, axis] + size[j, axis])
+        place[2 * axis], place[2 * axis + 1] = low, f4(CELLS) / max(high - low, f4(1e-6))
+    start = np.zeros(CELLS * CELLS + 1, np.int64)
+    inside = np.empty(0, np.int64)
+    for fill in range(2):  # first how many, then which
+        for j in boxes:
+            x0, x1 = _cell(origin[j, 0], place[0], place[1]), _cell(origin[j, 0] + size[j, 0], place[0], place[1])
+            y0, y1 = _cell(origin[j, 1], place[2], place[3]), _cell(origin[j, 1] + size[j, 1], place[2], place[3])
+            for x in range(x0, x1 + 1):
+                for y in range(y0, y1 + 1):
+                    if fill:
+                        inside[start[x * CELLS + y]] = j
+                        start[x * CELLS + y] += 1
+                    else:
+                        start[x * CELLS + y + 1] += 1
+        if fill:
+            start[1:] = start[:-1].copy()
+            start[0] = 0
+        else:
+            start = np.cumsum(start)
+            inside = np.empty(start[-1], np.int64)
+    return start, inside, place
+
+
+@kernel
 def find_supports(origin: Array, size: Array, shadow: Array, ground: bool, level: Scalar, support: Array, gap: Array) -> None:
     """support (N,): index of the larger box right under each box, GROUND or NOWHERE.
 
@@ -73,6 +114,7 @@ def find_supports(origin: Array, size: Array, shadow: Array, ground: bool, level
         if size[i, 0] * size[i, 1] > least * SUPPORT_RATIO:
             larger[count] = i
             count += 1
+    start, inside, place = _cells(origin, size, larger[:count])
     for i in range(n):
         support[i] = NOWHERE
         foot = origin[i, 2]
@@ -83,8 +125,9 @@ def find_supports(origin: Array, size: Array, shadow: Array, ground: bool, level
             support[i] = GROUND
         area = size[i, 0] * size[i, 1] * SUPPORT_RATIO
         x, y = origin[i, 0] + size[i, 0] * HALF, origin[i, 1] + size[i, 1] * HALF
-        for k in range(count):
-            j = larger[k]
+        cell = _cell(x, place[0], place[1]) * CELLS + _cell(y, place[2], place[3])
+        for k in range(start[cell], start[cell + 1]):
+            j = inside[k]
             top = origin[j, 2] + size[j, 2]
             if j == i or top < best or top > foot + slack or size[j, 0] * size[j, 1] < area:
                 continue
