@@ -113,12 +113,14 @@ def assemble(
     q_all: Array, order: Array, floor: int, floor_seen: Array, origin: Array, size: Array, color: Array, emission: Array,
     edge: Array, shadow: Array, alpha: Array, corners: Array, rect: Array, support: Array, gap: Array, ends: Array,
     rib_width: Array, rib_color: Array, rib_alpha: Array, rib_emission: Array, place: Array, spr_color: Array,
-    spr_emission: Array, camera: Array, light: Array, shade: Scalar, spill: Scalar, width: Scalar, height: Scalar,
+    spr_emission: Array, planes: Array, camera: Array, light: Array, shade: Scalar, spill: Scalar, width: Scalar,
+    height: Scalar,
 ) -> int:  # fmt: skip
     """Fill q_all (large enough) with the records of all items of `order` far to near; returns their number.
 
     The first `floor` ribbons lie on the floor: those of them that are seen, floor_seen, come first. Items of `order` are
-    numbered boxes, then the other ribbons, then sprites. shade, spill: strength of contact shadows and of spilt light.
+    numbered boxes, then
+    the other ribbons, sprites, text planes (planes: their records). shade, spill: strength of contact shadows and spilt light.
     """
     boxes = origin.shape[0]
     ribbons = ends.shape[0] - floor
@@ -158,6 +160,9 @@ def assemble(
             i = item - boxes + floor
             if _emit_line(q_all[n], ends[i], rib_width[i], rib_color[i], rib_alpha[i], rib_emission[i], camera, light):
                 n += 1
+        elif item >= boxes + ribbons + place.shape[0]:
+            q_all[n] = planes[item - boxes - ribbons - place.shape[0]]
+            n += 1
         else:
             i = item - boxes - ribbons
             q = q_all[n]

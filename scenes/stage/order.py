@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from scenes.stage.ink import BESIDE, IN_PLANE, NO_PLANES, box_corners, plane_relation
 from scenes.stage.jit import Array, f4, i8, kernel
 
 TOUCH = f4(1e-4)  # world units of overlap that count as touching: float32 rounding of neighbouring boxes
@@ -181,16 +182,43 @@ def _ring_member(shown: Array, count: int, earlier: Array, first: Array, waits: 
 
 
 @kernel
+def _plane_order(
+    lo: Array, hi: Array, plane: int, other: int, planes: Array, boxes: int, a: Array, b: Array, eye: Array
+) -> int:
+    """1: the text plane before the other item, -1: the other before it, 0: either; planes are the last items."""
+    corners = planes[plane - lo.shape[0] + planes.shape[0]]
+    if other >= lo.shape[0] - planes.shape[0]:
+        return plane_relation(corners, planes[other - lo.shape[0] + planes.shape[0]], BESIDE, eye)
+    if other < boxes:
+        side = plane_relation(corners, box_corners(lo[other], hi[other]), BESIDE, eye)
+        return side if side != 0 else _relation(lo, hi, plane, other, eye)
+    ends = np.empty((2, 3), f4)
+    if other < boxes + a.shape[0]:
+        ends[0], ends[1] = a[other - boxes], b[other - boxes]
+    else:
+        ends[0], ends[1] = lo[other], lo[other]
+    return plane_relation(corners, ends, IN_PLANE, eye)
+
+
 def painters_order(
-    lo: Array, hi: Array, rect: Array, boxes: int, a: Array, b: Array, ends: Array, eye: Array
+    lo: Array, hi: Array, rect: Array, boxes: int, a: Array, b: Array, ends: Array, eye: Array, planes: Array = NO_PLANES
 ) -> tuple[Array, int]:
     """Order far to near of the items that are on the screen, and how many rings had to be broken.
 
-    lo, hi (N, 3): boxes first, then ribbons (ends a, b, on the screen ends), then sprites; rect (N, 4) px x0, y0, x1, y1, empty
-    where not shown; eye (3,).
+    lo, hi (N, 3): boxes first, then ribbons (ends a, b, on the screen ends), sprites, text planes (corners planes (M, 4, 3));
+    rect (N, 4) px x0, y0, x1, y1, empty where not shown; eye (3,).
     """
+    order: tuple[Array, int] = _painters_order(lo, hi, rect, boxes, a, b, ends, eye, planes)
+    return order
+
+
+@kernel
+def _painters_order(
+    lo: Array, hi: Array, rect: Array, boxes: int, a: Array, b: Array, ends: Array, eye: Array, planes: Array
+) -> tuple[Array, int]:
     n = lo.shape[0]
     ribbons = a.shape[0]
+    first_plane = n - planes.shape[0]
     shown = np.empty(n, i8)
     keys = np.empty(n, f4)
     left = np.empty(n, f4)
@@ -218,12 +246,17 @@ def painters_order(
             j = shown[by_left[q]]
             if rect[j, 0] > right:
                 break
-            if rect[j, 1] > bottom or rect[j, 3] < top or (i >= boxes and j >= boxes):
+            if rect[j, 1] > bottom or rect[j, 3] < top or (i >= boxes and j >= boxes and i < first_plane and j < first_plane):
                 continue
             box, other = (i, j) if i < boxes else (j, i)
             if boxes <= other < boxes + ribbons and _line_misses(rect[box], ends[other - boxes], rect[other]):
                 continue
-            relation = _relation(lo, hi, i, j, eye)
+            if i >= first_plane:
+                relation = _plane_order(lo, hi, i, j, planes, boxes, a, b, eye)
+            elif j >= first_plane:
+                relation = -_plane_order(lo, hi, j, i, planes, boxes, a, b, eye)
+            else:
+                relation = _relation(lo, hi, i, j, eye)
             if relation != 0 and boxes <= other < boxes + ribbons:
                 apart = f4(-1e30)
                 for c in range(3):

@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from scenes.stage import records as r
+from scenes.stage.ink import draw_text
 from scenes.stage.jit import Array, Scalar, f4, i4, kernel, u4
 
 NIL, ONE, HALF, FULL = f4(0), f4(1), f4(0.5), f4(255)
@@ -23,7 +24,7 @@ COVER = 16  # blocks: narrower faces are not looked at by find_cover
 A, B, C, GROW, BEVEL, BEVEL_INVERSE, HIGHLIGHT = r.A, r.B, r.C, r.GROW, r.BEVEL, r.BEVEL_INVERSE, r.HIGHLIGHT
 X0, Y0, GAIN, COLOR, ALPHA, FOG, EMISSION = r.X0, r.Y0, r.GAIN, r.COLOR, r.ALPHA, r.FOG, r.EMISSION
 KIND, BOX, INNER, GAIN_MAX, KEEP, RADIUS = r.KIND, r.BOX, r.INNER, r.GAIN_MAX, r.KEEP, r.RADIUS
-FACE, LINE, DISC, SOFT = f4(r.FACE), f4(r.LINE), f4(r.DISC), f4(r.SOFT)
+FACE, LINE, SOFT, TEXT = f4(r.FACE), f4(r.LINE), f4(r.SOFT), f4(r.TEXT)
 
 
 @kernel
@@ -281,10 +282,11 @@ def _draw_disc(px: Array, noise: Array, q: Array, left: int, right: int, top: in
 
 
 @kernel
-def draw(px: Array, queue: Array, count: int, noise: Array, fog: Array) -> None:
+def draw(px: Array, queue: Array, count: int, noise: Array, fog: Array, texels: Array) -> None:
     """Draw records 0..count of `queue` (n, records.SIZE) in order into the blocks px (H / 4, 4 W).
 
-    noise: (8, 128) blocks of thresholds in 0..1, repeating every 32 pixels; fog: (3,) colour 0..254.9.
+    noise: (8, 128) blocks of thresholds in 0..1, repeating every 32 pixels; fog: (3,) colour 0..254.9;
+    texels: those of the text planes (see `plane`).
     """
     tall, wide = px.shape[0], px.shape[1] // 16
     lines = np.empty((4, 5), f4)
@@ -294,6 +296,9 @@ def draw(px: Array, queue: Array, count: int, noise: Array, fog: Array) -> None:
         if right <= left:
             continue
         kind = q[KIND]
+        if kind == TEXT:
+            draw_text(px, noise, q, texels, fog, left, right, top, bottom)
+            continue
         _prepare(q, lines)
         if kind == FACE:
             _draw_face(px, noise, q, lines, fog, left, right, top, bottom)

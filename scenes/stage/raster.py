@@ -16,9 +16,12 @@ from scenes.stage.build import project_boxes
 from scenes.stage.camera import Camera
 from scenes.stage.contact import NOWHERE, emit_on_ground, find_supports, hidden_by_support
 from scenes.stage.grid import draw_grid
+from scenes.stage.ink import NO_TEXELS
 from scenes.stage.jit import Array, aligned, f4
 from scenes.stage.order import painters_order
 from scenes.stage.pixels import draw, find_cover
+from scenes.stage.plane import NONE as NO_PLANES
+from scenes.stage.plane import PlaneBatch, project_planes
 from scenes.stage.world import GROUND_COLOR, Boxes, Ground, Ribbons, Sprites, World
 
 SCALE = 4  # the smooth layers are this much smaller each way
@@ -84,8 +87,22 @@ class Raster:
         support, gap = self._supports(world, boxes)
         shade, spill = (0.0, 0.0) if self.flat else (world.light.shadow, world.light.spill)
         size = (float(self.width), float(self.height))
+        pool = (*world.light.focus, world.light.radius, world.light.ambient)
+        mist = (world.fog.start, float(light[b.FOG_SCALE]), float(light[b.FOG_MAX]))
+        planes = project_planes(world.planes, matrix, self.width, self.height, pool, mist)
         count, self.unresolved = _build(
-            self._queue, size, boxes, world.all_ribbons(), world.all_sprites(), support, gap, matrix, light, shade, spill
+            self._queue,
+            size,
+            boxes,
+            world.all_ribbons(),
+            world.all_sprites(),
+            planes,
+            support,
+            gap,
+            matrix,
+            light,
+            shade,
+            spill,
         )
         tick("build")
         if self.flat:
@@ -94,7 +111,7 @@ class Raster:
         else:
             self._paint_ground(world, boxes, support, gap, matrix, light, count)
         tick("ground")
-        draw(self._px, self._queue.rows, count, self._noise_blocks, np.array(world.fog.color, np.float32) * FULL)
+        draw(self._px, self._queue.rows, count, self._noise_blocks, np.array(world.fog.color, np.float32) * FULL, planes.texels)
         tick("draw")
         lit = NOTHING_LIT
         if world.light.bloom > 0 and not self.flat:
@@ -175,9 +192,9 @@ class Raster:
         dim[b.MIRROR_LEVEL], dim[b.MIRROR_FADE] = level, 1 / reach
         nothing, gap = np.full(len(low), NOWHERE, np.int64), np.zeros(len(low), np.float32)
         size = (self.width / SCALE, self.height / SCALE)
-        count, _ = _build(self._side, size, kept, NO_RIBBONS, NO_SPRITES, nothing, gap, matrix, dim, 0.0, 0.0)
+        count, _ = _build(self._side, size, kept, NO_RIBBONS, NO_SPRITES, NO_PLANES, nothing, gap, matrix, dim, 0.0, 0.0)
         self._small[:] = 0
-        draw(self._small, self._side.rows, count, self._noise_blocks, np.zeros(3, np.float32))
+        draw(self._small, self._side.rows, count, self._noise_blocks, np.zeros(3, np.float32), NO_TEXELS)
         ground.add_mirror(self._layer, self._weight, self._small, self._side.rows, count, self._mirror_scratch)
 
 
@@ -186,8 +203,8 @@ NO_RIBBONS, NO_SPRITES = Ribbons.of([], [], 0.0, (0, 0, 0)), Sprites.of([], 0.0,
 
 
 def _build(
-    queue: Queue, size: tuple[float, float], boxes: Boxes, ribbons: Ribbons, sprites: Sprites, support: Array, gap: Array,
-    matrix: Array, light: Array, shade: float, spill: float,
+    queue: Queue, size: tuple[float, float], boxes: Boxes, ribbons: Ribbons, sprites: Sprites, planes: PlaneBatch,
+    support: Array, gap: Array, matrix: Array, light: Array, shade: float, spill: float,
 ) -> tuple[int, int]:  # fmt: skip
     """Fill the queue with the records of a picture of `size` (width, height) px; returns their number and the rings broken."""
     n_box, n_rib, n_spr, floor = len(boxes.origin), len(ribbons.a), len(sprites.position), int(ribbons.floor.sum())
@@ -201,13 +218,15 @@ def _build(
     rect[n_box : n_box + n_rib - floor] = rib_rect[floor:]
     sprite_bounds(sprites.position, sprites.radius, matrix, w, h, place, rect[n_box + n_rib - floor :])
     a, c = ribbons.a[floor:], ribbons.b[floor:]
-    low = np.concatenate([boxes.origin, np.minimum(a, c), sprites.position])
-    high = np.concatenate([boxes.origin + boxes.size, np.maximum(a, c), sprites.position])
-    order, unresolved = painters_order(low, high, rect, n_box, a, c, ends[floor:], matrix[3, :3].copy())
+    low = np.concatenate([boxes.origin, np.minimum(a, c), sprites.position, planes.corners.min(1)])
+    high = np.concatenate([boxes.origin + boxes.size, np.maximum(a, c), sprites.position, planes.corners.max(1)])
+    order, unresolved = painters_order(
+        low, high, np.concatenate([rect, planes.rect]), n_box, a, c, ends[floor:], matrix[3, :3].copy(), planes.corners
+    )
     floor_seen = np.flatnonzero(rib_rect[:floor, 0] <= rib_rect[:floor, 2])
     count = assemble(
-        queue.room(5 * n_box + n_rib + n_spr), order, floor, floor_seen, boxes.origin, boxes.size, boxes.color, boxes.emission,
-        boxes.edge, boxes.shadow, boxes.alpha, corners, rect, support, gap, ends, ribbons.width, ribbons.color, ribbons.alpha,
-        ribbons.emission, place, sprites.color, sprites.emission, matrix, light, f4(shade), f4(spill), w, h,
+        queue.room(5 * n_box + n_rib + n_spr + len(planes.rows)), order, floor, floor_seen, boxes.origin, boxes.size,
+        boxes.color, boxes.emission, boxes.edge, boxes.shadow, boxes.alpha, corners, rect, support, gap, ends, ribbons.width, ribbons.color, ribbons.alpha,
+        ribbons.emission, place, sprites.color, sprites.emission, planes.rows, matrix, light, f4(shade), f4(spill), w, h,
     )  # fmt: skip
     return count, unresolved

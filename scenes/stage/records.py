@@ -5,7 +5,7 @@ Edges are half planes: A[e] x + B[e] y + C[e] is the distance in px to edge e, p
 
 from __future__ import annotations
 
-FACE, LINE, DISC, SOFT = 0, 1, 2, 3
+FACE, LINE, DISC, SOFT, TEXT = 0, 1, 2, 3, 4  # TEXT has a layout of its own in its first 16 places: `ink`
 
 A, B, C = 0, 4, 8  # four edges each
 GROW = 12  # per edge: 0.5, or 1.5 where the neighbouring face is drawn later and covers the seam

@@ -11,6 +11,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from scenes.stage.plane import TextPlane
+
 Float32 = NDArray[np.float32]
 Rgb = tuple[float, float, float]
 
@@ -195,8 +197,9 @@ class World:
     boxes: list[Boxes] = field(default_factory=list)
     ribbons: list[Ribbons] = field(default_factory=list)
     sprites: list[Sprites] = field(default_factory=list)
+    planes: list[TextPlane] = field(default_factory=list)
 
-    def add(self, batch: Boxes | Ribbons | Sprites) -> None:
+    def add(self, batch: Boxes | Ribbons | Sprites | TextPlane) -> None:
         """Show `batch` too. Raises TypeError for anything that is not a batch."""
         match batch:
             case Boxes():
@@ -205,8 +208,10 @@ class World:
                 self.ribbons.append(batch)
             case Sprites():
                 self.sprites.append(batch)
+            case TextPlane():
+                self.planes.append(batch)
             case _:
-                raise TypeError(f"World.add: expected Boxes, Ribbons or Sprites, found {type(batch).__name__}")
+                raise TypeError(f"World.add: expected Boxes, Ribbons, Sprites or TextPlane, found {type(batch).__name__}")
 
     def all_boxes(self) -> Boxes:
         """All boxes as one batch, in the order they were added."""
