@@ -3,7 +3,7 @@
 // of its factors with the one before.
 // Why it helps: a multiply-add reads three registers, and the register file gives two a clock, one from its even and one from its
 // odd half. What the instruction before has just read lies in a small cache beside the unit; with a shared factor in every step,
-// nothing waits for the register file.
+// only half as much waits for the register file.
 //
 // C (M x N) = A (M x K) times B (K x N), row-major fp32. GUARD 1: any M, N, K, values are fetched one by one and what lies outside
 // counts as zero; GUARD 0: M, N, K are multiples of BM, BN, BK and the pointers are 16-byte aligned.

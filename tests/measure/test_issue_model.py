@@ -32,7 +32,7 @@ def counted() -> list[Rung]:
 
 @pytest.mark.parametrize("rung", counted(), ids=lambda rung: rung.name)
 def test_the_share_is_the_counter_s_or_a_little_less(rung: Rung) -> None:
-    """smsp__issue_active leaves out SMs that have run out of blocks, so that it is never below; 4 % is what the docstring's 3 %
+    """smsp__issue_active leaves out SMs that have run out of blocks, so that it is never below; 5 % is what the docstring's 4 %
     allows with another compiler's code."""
     kernel = next((kernel for kernel in LADDER.rungs if kernel.name == rung.name), None)
     sms = H200.main.device.sm_count
@@ -43,7 +43,7 @@ def test_the_share_is_the_counter_s_or_a_little_less(rung: Rung) -> None:
     found = idle_issue_slots(kernel, LADDER.problem, loop, rung.time, rung.clock, int(sms.value))
     assert found.source == "estimated" and found.unit == ""
     issued, active = 1 - found.value, rung.counters["issue_active"].value
-    assert 0.96 * active < issued <= 1.005 * active
+    assert 0.95 * active < issued <= 1.005 * active
 
 
 def test_six_rungs_are_counted() -> None:
