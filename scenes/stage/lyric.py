@@ -8,7 +8,7 @@ from audio.timeline import Line, Timeline
 from scenes.stage.keys import smooth
 from scenes.stage.overlay import Canvas, Value, value_at
 from scenes.stage.palette import TEXT, mix
-from scenes.stage.type import DESIGN_WIDTH, LYRIC, sprite
+from scenes.stage.type import DESIGN_WIDTH, LYRIC, measure_text, sprite
 
 BASELINE = 936  # design pixels
 UNSUNG = mix((0.0, 0.0, 0.0), TEXT, 0.56)  # 5.6:1 on the ground
@@ -32,12 +32,15 @@ class Lyric:
         space = sprite(" ", LYRIC, canvas.scale)[3] / canvas.scale
         widths = [sprite(word.text, LYRIC, canvas.scale)[3] / canvas.scale for word in line.words]
         x = (DESIGN_WIDTH - sum(widths) - space * (len(widths) - 1)) / 2
+        # One veil for the whole line and as long as it stands: it must not change as words light up.
+        cap = measure_text("H", LYRIC, canvas.scale)[1] / canvas.scale
+        canvas.veil(x, BASELINE - cap, DESIGN_WIDTH - x, BASELINE, UNSUNG, shown)
         for word, width in zip(line.words, widths, strict=True):
             lit = smooth(min(max((now - word.start) / 0.06 + 0.5, 0.0), 1.0))
             if lit < 1.0:
-                canvas.write(word.text, LYRIC.coloured(UNSUNG), x, BASELINE, "left", shown, "lyric")
+                canvas.write(word.text, LYRIC.coloured(UNSUNG), x, BASELINE, "left", shown, "lyric", veiled=False)
             if lit > 0.0:
-                canvas.write(word.text, LYRIC.coloured(TEXT), x, BASELINE, "left", shown * lit, "lyric-lit")
+                canvas.write(word.text, LYRIC.coloured(TEXT), x, BASELINE, "left", shown * lit, "lyric-lit", veiled=False)
             x += width + space
 
     def _fade(self, line: Line, now: float) -> float:

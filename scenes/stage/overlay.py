@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,19 @@ from numpy.typing import NDArray
 from scenes.stage.blit import blit_smooth
 from scenes.stage.claims import ClaimLog, Figure
 from scenes.stage.keys import smooth
-from scenes.stage.type import DESIGN_HEIGHT, Align, Style, darken, fill_disc, measure_text, sprite
+from scenes.stage.palette import QUIET, TEXT, Colour
+from scenes.stage.type import (
+    DESIGN_HEIGHT,
+    Align,
+    Style,
+    darken,
+    fill_disc,
+    fill_segment,
+    luminance,
+    measure_text,
+    sprite,
+    veil,
+)
 
 Value = float | Callable[[float], float]
 Point = Sequence[float] | Callable[[float], Sequence[float]]
@@ -20,6 +32,9 @@ VISIBLE = 0.05  # below this opacity a text counts as absent: no claim, no box
 # Where the HUD, the lyric line and the lamps stand, in design pixels: labels of the world fade out before they get there.
 KEPT_CLEAR = ((0, 0, 1060, 172), (1180, 0, 1920, 232), (180, 868, 1740, 962), (0, 978, 1920, 1080))
 CLEARANCE = 26.0
+APART = 14.0  # design pixels between two texts of which one yields
+CONTRAST = 5.0  # to one, for the brightest of what lies beneath a text: over the 4.5 of WCAG 2.2, criterion 1.4.3
+PLATE = (10.0, 8.0, 16.0)  # a veil reaches so far beyond a text, left and right, up and down; its soft border, design pixels
 
 
 def value_at(value: Value, beat: float) -> float:
@@ -32,6 +47,19 @@ def clearance(left: float, top: float, right: float, bottom: float) -> float:
     for x0, y0, x1, y1 in KEPT_CLEAR:
         gap = min(gap, max(x0 - right, left - x1, y0 - bottom, top - y1))
     return smooth(min(max(gap / CLEARANCE, 0.0), 1.0))
+
+
+def apart(canvas: Canvas, left: float, top: float, right: float, bottom: float) -> float:
+    """1 for a box (design pixels) that stands clear of the texts placed so far, 0 for one that touches one, smooth between."""
+    gap, s = APART, canvas.scale
+    for box in canvas.placed:
+        gap = min(gap, max(box.left / s - right, left - box.right / s, box.top / s - bottom, top - box.bottom / s))
+    return smooth(max(gap / APART, 0.0))
+
+
+def in_order(texts: Sequence[Item]) -> list[Item]:
+    """Texts that yield after those that do not, so that they know whom to yield to."""
+    return sorted(texts, key=lambda item: bool(getattr(item, "yields", False)))
 
 
 class Project(Protocol):
@@ -51,6 +79,7 @@ class Placed:
     bottom: float
     opacity: float
     kind: str
+    colour: Colour = TEXT
 
 
 @dataclass(slots=True)
@@ -63,24 +92,38 @@ class Canvas:
     project: Project
     log: ClaimLog
     placed: list[Placed] = field(default_factory=list)
+    inked: ClassVar[bool] = True  # False leaves only what lies beneath the letters: for measuring their contrast
 
     @property
     def scale(self) -> float:
         return float(self.pixels.shape[0] / DESIGN_HEIGHT)
 
     def write(
-        self, text: str, style: Style, x: float, y: float, align: Align = "left", opacity: float = 1.0, kind: str = "text"
+        self,
+        text: str,
+        style: Style,
+        x: float,
+        y: float,
+        align: Align = "left",
+        opacity: float = 1.0,
+        kind: str = "text",
+        veiled: bool = True,
     ) -> float:
-        """Set text with its baseline at design pixels (x, y); returns its advance width in design pixels."""
+        """Set text with its baseline at design pixels (x, y); returns its advance width in design pixels.
+
+        Where the picture beneath is too bright for it, a soft veil goes under it first (`veiled`).
+        """
         if not text or opacity <= 0.004:
             return 0.0
         scale = self.scale
-        pixels, ox, oy, width, cap = sprite(text, style, scale)
+        pixels, ox, oy, width, cap = sprite(text, style, scale, "whole" if self.inked else "halo")
         left = x * scale - {"left": 0.0, "centre": width / 2, "right": width}[align]
         baseline = y * scale
+        if veiled:
+            self.veil(left / scale, (baseline - cap) / scale, (left + width) / scale, y, style.colour, opacity)
         blit_smooth(self.pixels, pixels, left - ox, baseline - oy, opacity)
         if opacity > VISIBLE:
-            self.placed.append(Placed(text, left, baseline - cap, left + width, baseline, opacity, kind))
+            self.placed.append(Placed(text, left, baseline - cap, left + width, baseline, opacity, kind, style.colour))
         return width / scale
 
     def claim(self, shown: Figure, style: Style, x: float, y: float, align: Align = "left", opacity: float = 1.0) -> float:
@@ -94,6 +137,21 @@ class Canvas:
         s = self.scale
         red, green, blue = (channel * 255 for channel in colour)
         fill_disc(self.pixels, x * s, y * s, radius * s, red, green, blue, opacity)
+
+    def line(self, x0: float, y0: float, x1: float, y1: float, width: float, colour: Colour, opacity: float = 1.0) -> None:
+        """A line with round ends between two points in design pixels."""
+        s = self.scale
+        red, green, blue = (channel * 255 for channel in colour)
+        fill_segment(self.pixels, x0 * s, y0 * s, x1 * s, y1 * s, width * s / 2, red, green, blue, opacity)
+
+    def veil(self, left: float, top: float, right: float, bottom: float, colour: Colour, opacity: float = 1.0) -> None:
+        """Darken what lies beneath a box (design pixels) as far as text of a colour needs it to be read there."""
+        s, (across, up, soft) = self.scale, PLATE
+        limit = max(0.004, (luminance(colour) + 0.05) / CONTRAST - 0.05)
+        veil(
+            self.pixels, (left - across) * s, (top - up) * s, (right + across) * s, (bottom + up) * s, soft * s, limit,
+            min(1.0, opacity),
+        )  # fmt: skip
 
     def shade(self, x0: float, y0: float, x1: float, y1: float, amount: float) -> None:
         """Darken a rectangle given in design pixels."""
@@ -149,7 +207,8 @@ class Text:
         """How clear of HUD, lyric and border this text would stand with its baseline at (x, y)."""
         width, cap = (v / canvas.scale for v in measure_text(text, self.style, canvas.scale))
         left = x - {"left": 0.0, "centre": width / 2, "right": width}[self.align]
-        return clearance(left, y - cap, left + width, y)
+        free = clearance(left, y - cap, left + width, y)
+        return min(free, apart(canvas, left, y - cap, left + width, y)) if free > 0.0 else 0.0
 
 
 @dataclass(slots=True)
@@ -190,7 +249,10 @@ class Run:
         width = sum(sprite(text, style, canvas.scale)[3] for text, style, _ in texts if text) / canvas.scale
         x = value_at(self.x, beat) - {"left": 0.0, "centre": width / 2, "right": width}[self.align]
         y, opacity = value_at(self.y, beat), value_at(self.opacity, beat)
+        tallest = max((measure_text(text, style, canvas.scale)[1] for text, style, _ in texts if text), default=0.0)
+        if opacity > VISIBLE and width:
+            canvas.veil(x, y - tallest / canvas.scale, x + width, y, QUIET, opacity)
         for text, style, shown in texts:
             if text:
-                canvas.write(text, style, x, y, "left", opacity * value_at(shown, beat))
+                canvas.write(text, style, x, y, "left", opacity * value_at(shown, beat), veiled=False)
                 x += sprite(text, style, canvas.scale)[3] / canvas.scale

@@ -13,6 +13,7 @@ from PIL import Image, ImageDraw
 
 from scenes.stage import ink
 from scenes.stage import records as r
+from scenes.stage.camera import Camera
 from scenes.stage.claims import Figure
 from scenes.stage.jit import Array
 from scenes.stage.type import Align, Style, load_font
@@ -20,6 +21,7 @@ from scenes.stage.type import Align, Style, load_font
 Vector = tuple[float, float, float]
 EM = 130  # px of the texture: a fixed-pitch letter is then 78 px wide exactly, a capital 95 high
 GRAZE = 0.10  # cosine of the view below which a plane fades: it must not pop when the camera passes its edge
+VISIBLE = 0.05  # opacity below which a figure on a plane is no claim
 LEAST_LIGHT = 0.6  # share of its colour that ink without light keeps: it is there to be read
 
 
@@ -200,3 +202,19 @@ def project_planes(
         out[r.EMISSION] = 255 * min(1.0, plane.emission)
         out[r.KIND], out[r.BOX : r.BOX + 4] = r.TEXT, bounds
     return PlaneBatch(rows, corners, rect, _atlas(keys))
+
+
+def seen_figures(planes: Sequence[TextPlane], camera: Camera, width: int, height: int) -> list[Figure]:
+    """The figures that stand in the picture: on planes that are neither faded nor turned away, their middle on the screen."""
+    seen = []
+    for plane in planes:
+        if plane.figure is None or plane.alpha <= VISIBLE:
+            continue
+        along, up = np.asarray(plane.along, float), np.asarray(plane.up, float)
+        share = {"left": 0.5, "centre": 0.0, "right": -0.5}[plane.align]
+        middle = np.asarray(plane.at, float) + along / np.linalg.norm(along) * plane.width * share
+        x, y, depth = camera.project(middle, width, height)[0]
+        turned = float(np.cross(along, up) @ (np.asarray(camera.eye) - middle)) <= 0
+        if depth > camera.near and 0 <= x <= width and 0 <= y <= height and not turned:
+            seen.append(plane.figure)
+    return seen

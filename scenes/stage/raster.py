@@ -226,7 +226,8 @@ def _build(
     floor_seen = np.flatnonzero(rib_rect[:floor, 0] <= rib_rect[:floor, 2])
     count = assemble(
         queue.room(5 * n_box + n_rib + n_spr + len(planes.rows)), order, floor, floor_seen, boxes.origin, boxes.size,
-        boxes.color, boxes.emission, boxes.edge, boxes.shadow, boxes.alpha, corners, rect, support, gap, ends, ribbons.width, ribbons.color, ribbons.alpha,
-        ribbons.emission, place, sprites.color, sprites.emission, planes.rows, matrix, light, f4(shade), f4(spill), w, h,
+        boxes.color, boxes.emission, boxes.edge, boxes.shadow, boxes.alpha, corners, rect, support, gap, ends, ribbons.width,
+        ribbons.color, ribbons.alpha, ribbons.emission, place, sprites.color, sprites.emission, planes.rows, matrix, light,
+        f4(shade), f4(spill), w, h,
     )  # fmt: skip
     return count, unresolved

@@ -51,6 +51,12 @@ LABEL = Style("JetBrainsMono-Medium", 34)
 SMALL = Style("JetBrainsMono-Medium", SMALLEST, QUIET)
 
 
+def luminance(colour: Colour) -> float:
+    """Relative luminance 0..1 of an sRGB colour (WCAG 2.2)."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
 @functools.cache
 def load_font(name: str, pixels: int) -> ImageFont.FreeTypeFont:
     """A bundled face at a pixel size.  Raises FontError: nothing falls back to a font that happens to be installed."""
@@ -61,9 +67,15 @@ def load_font(name: str, pixels: int) -> ImageFont.FreeTypeFont:
     raise FontError(f"font {name!r} is missing from {FONTS.name}/: restore scenes/stage/fonts from the repository")
 
 
+STYLES = {
+    "headline": HEADLINE, "lyric": LYRIC, "number": NUMBER, "fact": FACT, "code": CODE, "label": LABEL, "small": SMALL,
+}  # fmt: skip
+Part = Literal["whole", "ink", "halo"]
+
+
 @functools.lru_cache(maxsize=2048)
-def sprite(text: str, style: Style, scale: float, halo: bool = True) -> tuple[Sprite, float, float, float, float]:
-    """Text as premultiplied RGBA with a dark halo.
+def sprite(text: str, style: Style, scale: float, part: Part = "whole") -> tuple[Sprite, float, float, float, float]:
+    """Text as premultiplied RGBA with a dark halo, or one of the two alone.
 
     Returns (pixels (h, w) uint32, x and y of the text origin inside the sprite, advance width, cap height), in frame pixels;
     the origin is the left end of the baseline.
@@ -71,16 +83,16 @@ def sprite(text: str, style: Style, scale: float, halo: bool = True) -> tuple[Sp
     font = load_font(style.font, max(1, round(style.size * scale)))
     ascent, descent = font.getmetrics()
     width = max(1.0, font.getlength(text))
-    pad = int(np.ceil(16 * scale)) if halo else 2
+    pad = int(np.ceil(16 * scale)) if part != "ink" else 2
     size = (int(np.ceil(width)) + 2 * pad + 2, ascent + descent + 2 * pad)
     ink = Image.new("L", size, 0)
     ImageDraw.Draw(ink).text((pad, pad), text, font=font, fill=255)
     alpha = np.asarray(ink, np.float32) / 255
-    if halo:
+    total = alpha
+    if part != "ink":
         dark = np.asarray(ink.filter(ImageFilter.GaussianBlur(5.5 * scale)), np.float32) / 255
+        alpha = alpha if part == "whole" else np.zeros_like(alpha)
         total = alpha + (1 - alpha) * np.minimum(1.0, dark * 1.5) * 0.8
-    else:
-        total = alpha
     planes = [np.uint32(1) * np.round(alpha * channel * 255).astype(np.uint32) for channel in style.colour]
     opacity = np.round(total * 255).astype(np.uint32)
     pixels = planes[0] | planes[1] << np.uint32(8) | planes[2] << np.uint32(16) | opacity << np.uint32(24)
@@ -121,3 +133,63 @@ def darken(out: Sprite, x0: int, y0: int, x1: int, y1: int, amount: float) -> No
             rb = (((p & np.uint32(0xFF00FF)) * keep) >> np.uint32(8)) & np.uint32(0xFF00FF)
             g = (((p & np.uint32(0xFF00)) * keep) >> np.uint32(8)) & np.uint32(0xFF00)
             row[i] = np.uint32(0xFF000000) | rb | g
+
+
+@kernel
+def fill_segment(
+    out: Sprite, x0: float, y0: float, x1: float, y1: float, half: float, red: float, green: float, blue: float, opacity: float
+) -> None:
+    """An anti-aliased line from (x0, y0) to (x1, y1) with round ends, `half` px to either side; colour 0..255."""
+    height, width = out.shape
+    dx, dy = x1 - x0, y1 - y0
+    square = max(dx * dx + dy * dy, 1e-9)
+    for j in range(max(0, int(min(y0, y1) - half - 1)), min(height, int(max(y0, y1) + half + 2))):
+        for i in range(max(0, int(min(x0, x1) - half - 1)), min(width, int(max(x0, x1) + half + 2))):
+            along = min(1.0, max(0.0, ((i + 0.5 - x0) * dx + (j + 0.5 - y0) * dy) / square))
+            distance = np.sqrt((i + 0.5 - x0 - along * dx) ** 2 + (j + 0.5 - y0 - along * dy) ** 2)
+            cover = min(1.0, max(0.0, half - distance + 0.5)) * opacity
+            if cover > 0:
+                under = out[j, i]
+                r = (under & np.uint32(255)) * (1 - cover) + red * cover + 0.5
+                g = ((under >> np.uint32(8)) & np.uint32(255)) * (1 - cover) + green * cover + 0.5
+                b = ((under >> np.uint32(16)) & np.uint32(255)) * (1 - cover) + blue * cover + 0.5
+                out[j, i] = np.uint32(0xFF000000) | np.uint32(r) | np.uint32(g) << np.uint32(8) | np.uint32(b) << np.uint32(16)
+
+
+@kernel
+def veil(out: Sprite, x0: float, y0: float, x1: float, y1: float, feather: float, limit: float, opacity: float) -> float:
+    """Darken a rectangle, with a soft border of `feather` px around it, until its luminance is `limit` (0..1) at most.
+
+    Its luminance is the 8-norm over its pixels, near that of its brightest part but free of jumps as the picture moves. Returns
+    the share of light taken away; nothing is changed where it is 0.
+    """
+    height, width = out.shape
+    i0, i1, j0, j1 = max(0, int(x0)), min(width, int(x1) + 1), max(0, int(y0)), min(height, int(y1) + 1)
+    total, count = 0.0, 0
+    for j in range(j0, j1):
+        for i in range(i0, i1):
+            p = out[j, i]
+            r, g = float(p & np.uint32(255)), float((p >> np.uint32(8)) & np.uint32(255))
+            b = float((p >> np.uint32(16)) & np.uint32(255))
+            light = (0.2126 * r * r + 0.7152 * g * g + 0.0722 * b * b) / 65025.0  # sRGB's curve is near a square
+            light *= light
+            light *= light
+            total += light * light
+            count += 1
+    if count == 0:
+        return 0.0
+    bright = (total / count) ** 0.125
+    if bright <= limit:
+        return 0.0
+    taken = (1.0 - np.sqrt(limit / bright)) * opacity
+    for j in range(max(0, int(y0 - feather)), min(height, int(y1 + feather) + 1)):
+        v = max(0.0, 1.0 - max(y0 - j, j - y1, 0.0) / feather)
+        for i in range(max(0, int(x0 - feather)), min(width, int(x1 + feather) + 1)):
+            u = max(0.0, 1.0 - max(x0 - i, i - x1, 0.0) / feather)
+            keep = 1.0 - taken * u * u * (3 - 2 * u) * v * v * (3 - 2 * v)
+            p = out[j, i]
+            r = np.uint32((p & np.uint32(255)) * keep + 0.5)
+            g = np.uint32(((p >> np.uint32(8)) & np.uint32(255)) * keep + 0.5)
+            b = np.uint32(((p >> np.uint32(16)) & np.uint32(255)) * keep + 0.5)
+            out[j, i] = np.uint32(0xFF000000) | r | g << np.uint32(8) | b << np.uint32(16)
+    return taken
