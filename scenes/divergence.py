@@ -56,7 +56,6 @@ class Divergence(Passage):
         for k, words in enumerate(PROLOGUE[: int(self.gate) - 1], 1):
             self.issue(float(k), self.whole, words)
         self.camera_at = self.fly()
-        self.dim.set(0.8, 0).to(0.0, 0.5, 0.5, arrive).to(0.85, self.clock.beats, 0.5)
 
         # Bar 3: the code is typed on the beat; on the last word of its condition the gate's wedge drives the halves apart.
         self.type_the_code()

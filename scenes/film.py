@@ -6,6 +6,8 @@ import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scenes.stage.transitions.cut import Cut
+
 if TYPE_CHECKING:
     from scenes.stage.passage import Passage
 
@@ -16,7 +18,10 @@ class UnknownSceneError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A passage of the film: its name, where its class is, the bars of the track that it fills, the GEMM rungs it adds."""
+    """A passage of the film: its name, where its class is, the bars of the track that it fills, the GEMM rungs it adds.
+
+    `transition` is how the film comes to it from the passage before; None is a plain cut.
+    """
 
     name: str
     module: str
@@ -25,6 +30,7 @@ class Row:
     bars: int
     idea: str
     rungs: tuple[str, ...] = ()
+    transition: Cut | None = None
 
     def load(self) -> type[Passage]:
         """Import the scene class."""
@@ -34,14 +40,28 @@ class Row:
 
 FILM: tuple[Row, ...] = (
     Row("title", "scenes.title", "Title", 1, 4, "one cube wakes"),
-    Row("indexing", "scenes.indexing", "Indexing", 5, 8, "every thread computes its own number"),
-    Row("launch", "scenes.launch", "Launch", 13, 4, "launching is easy; how fast did it run?"),
-    Row("roof-1", "scenes.roof", "Roof", 17, 8, "speed is capped by memory or by math", ("uncoalesced",)),
-    Row("divergence", "scenes.divergence", "Divergence", 25, 8, "one if, and half the warp waits"),
-    Row("roof-2", "scenes.roof", "Roof2", 33, 8, "a tile in shared memory climbs", ("coalesced", "shared", "tile_1d")),
-    Row("roof-3", "scenes.roof", "Roof3", 41, 8, "registers feed the math", ("tile_2d",)),
-    Row("roof-4", "scenes.roof", "Roof4", 49, 12, "vectorised and beyond", ("vectorised",)),
-)
+    # One flight into the cube and on: a ring opens on it, the drums come in.
+    Row("indexing", "scenes.indexing", "Indexing", 5, 8, "every thread computes its own number",
+        transition=Cut("iris", 0.75, 0.75, travel=0.0)),
+    # The build begins: blocks of seats slip and are the blocks of a launch.
+    Row("launch", "scenes.launch", "Launch", 13, 4, "launching is easy; how fast did it run?",
+        transition=Cut("glitch", 1.0, 1.0)),
+    # First drop: a bar's dive into the lit SM and out over the hall.
+    Row("roof-1", "scenes.roof", "Roof", 17, 8, "speed is capped by memory or by math", ("uncoalesced",),
+        Cut("dive", 2.0, 2.0, travel=1.6)),
+    # The verse after it: swing round to the warp.
+    Row("divergence", "scenes.divergence", "Divergence", 25, 8, "one if, and half the warp waits",
+        transition=Cut("whip", 1.0, 1.0)),
+    # Second drop: the waiting warp bursts, the towers shine beneath it.
+    Row("roof-2", "scenes.roof", "Roof2", 33, 8, "a tile in shared memory climbs", ("coalesced", "shared", "tile_1d"),
+        Cut("shatter", 1.5, 2.5, travel=1.4)),
+    # Into the bridge without a halt: everything that glows runs up the slope.
+    Row("roof-3", "scenes.roof", "Roof3", 41, 8, "registers feed the math", ("tile_2d",),
+        Cut("streak", 1.5, 1.5, heading=18.0)),
+    # Last drop: through the newest tower to the top of the climb.
+    Row("roof-4", "scenes.roof", "Roof4", 49, 12, "vectorised and beyond", ("vectorised",),
+        Cut("dive", 2.0, 2.0, travel=1.6)),
+)  # fmt: skip
 
 
 def row(name: str) -> Row:
@@ -50,6 +70,13 @@ def row(name: str) -> Row:
         if candidate.name == name:
             return candidate
     raise UnknownSceneError(f"no scene {name!r}: the film has {', '.join(r.name for r in FILM)}")
+
+
+def neighbours(of: Row, order: tuple[Row, ...] = FILM) -> tuple[Row | None, Row | None]:
+    """The rows that end and begin where a row begins and ends, in an order of rows; None where there is no such row."""
+    before = next((other for other in order if other.first_bar + other.bars == of.first_bar), None)
+    after = next((other for other in order if of.first_bar + of.bars == other.first_bar), None)
+    return before, after
 
 
 def row_of(cls: type[Passage]) -> Row | None:

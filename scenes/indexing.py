@@ -170,7 +170,6 @@ class Indexing(Passage):
             (self.clock.beats, (right - 6.0, my - 1.0, 3.0, 9.0, 104.0, 14.0)),
         ]
         self.camera_at = camera_of(Path(keys))
-        self.dim = Track(0.0).to(0.85, self.clock.beats, 0.5, leave)
 
     def _over_fence(self) -> Callable[[float], Vector]:
         turned_away = np.flatnonzero(~self.tiers.stored[-1])

@@ -14,7 +14,7 @@ from scenes.props.floorplan import Rect
 from scenes.props.sentence import Sentence
 from scenes.stage.camera import Camera
 from scenes.stage.claims import Figure, figure
-from scenes.stage.keys import Path, Track, arrive, leave, pulse
+from scenes.stage.keys import Path, Track, arrive, pulse
 from scenes.stage.overlay import Number, Run, Text
 from scenes.stage.palette import QUIET, TEXT, THREAD
 from scenes.stage.passage import Passage, Scenery
@@ -65,7 +65,6 @@ class Launch(Passage):
 
         # Begin beside our block, draw back over the whole chip for the run, dive to where our block ran.
         self.camera_at = self._travel(chip, cube)
-        self.dim.to(0.6, self.clock.beats, 0.5, leave)
 
         # Type the launch; say what a launch costs and how many SMs wait; let the recording's clock run.
         self._type_launch(trace)

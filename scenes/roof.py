@@ -48,7 +48,6 @@ class Roof(Passage):
         self.chart = Chart.of(self.data)
         self.prop(Scenery(light_the_hall))
         self.camera_at = self.fly()
-        self.dim.set(0.45, 0).to(0.0, 0.4, 0.4, arrive).to(0.85, self.clock.beats, 0.5)
         self.hud_shown.set(0.0, 0).to(1.0, self.at(2), 0.5)
         if self.chart is None:
             self.text(Text(f"roofs not measured on {self.data.device.name}", FACT, 96, 300))

@@ -13,7 +13,7 @@ import importlib.util
 import json
 import platform
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from pathlib import Path
 
 from audio.timeline import Timeline
@@ -22,6 +22,9 @@ from scenes.film import Row
 from scenes.render.errors import RenderError
 from scenes.render.plan import Segment
 from scenes.render.quality import Quality
+from scenes.stage.clock import Clock
+from scenes.stage.transitions.cut import Cut
+from scenes.stage.transitions.span import Span
 
 SCHEMA = "1"  # raise it when the way in which frames are drawn or coded changes without a file of the closure changing
 OURS = ("scenes", "measure", "audio", "kernels")
@@ -42,17 +45,36 @@ def parts(segment: Segment, timeline: Timeline, quality: Quality, rows: Sequence
     row = segment.row
     found = {
         "schema": SCHEMA,
-        "row": digest(repr(row)),
-        "rungs shown before": digest(repr([other.rungs for other in rows if other.first_bar < row.first_bar])),
+        "row": digest(repr(replace(row, transition=None))),
+        "rungs shown before": digest(repr(_rungs_before(row, rows))),
         "timeline": digest(timeline_span(timeline, row)),
         "encoder": f"{quality.preset} {quality.crf}",
         "fonts": digest("".join(digest(path.read_bytes()) for path in sorted(FONTS.iterdir()))),
         "python": ".".join(platform.python_version_tuple()[:2]),
     }
     found.update({library: importlib.metadata.version(library) for library in LIBRARIES})
-    for module in closure((row.module, SEGMENT_CODE)):
+    modules = [row.module, SEGMENT_CODE]
+    for name, other, cut in _transitions(segment, timeline, quality, rows):
+        told = (cut, replace(other, transition=None), timeline_span(timeline, other), _rungs_before(other, rows))
+        found[name] = digest(repr(told))
+        modules.append(other.module)
+    for module in closure(tuple(modules)):
         found[module] = _source_digest(module)
     return found
+
+
+def _rungs_before(row: Row, rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    return [other.rungs for other in rows if other.first_bar < row.first_bar]
+
+
+def _transitions(segment: Segment, timeline: Timeline, quality: Quality, rows: Sequence[Row]) -> Iterator[tuple[str, Row, Cut]]:
+    """The transitions that a segment's frames belong to, each with the passage on the other side of the cut."""
+    row, clock = segment.row, Clock(timeline, segment.row.first_bar, segment.row.bars, quality.fps)
+    before, after = film.neighbours(row, tuple(rows))
+    if before is not None and row.transition is not None and segment.first < Span.after(clock, row.transition).last:
+        yield f"transition from {before.name}", before, row.transition
+    if after is not None and after.transition is not None and segment.last > Span.before(clock, after.transition).first:
+        yield f"transition to {after.name}", after, after.transition
 
 
 def timeline_span(timeline: Timeline, row: Row) -> str:
@@ -60,7 +82,9 @@ def timeline_span(timeline: Timeline, row: Row) -> str:
     first, last = timeline.downbeats[row.first_bar - 1], timeline.downbeats[row.first_bar - 1 + row.bars]
     start, end = timeline.beats[first], timeline.beats[last]
     final = row.first_bar - 1 + row.bars == timeline.bars
-    sections = [s for s in timeline.sections if s.first_bar < row.first_bar + row.bars and row.first_bar < s.first_bar + s.bars]
+    # those next to it too: a section's energy reaches half a bar beyond it (the camera's breath)
+    after = row.first_bar + row.bars
+    sections = [s for s in timeline.sections if s.first_bar <= after and row.first_bar <= s.first_bar + s.bars]
     return json.dumps([
         first, timeline.beats[max(first - 1, 0) : last + 2],
         [index - first for index in timeline.downbeats if first <= index <= last],

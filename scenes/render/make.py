@@ -150,7 +150,10 @@ def names(dataset: Dataset) -> list[str]:
 
 
 def _job(request: Request, segment: Segment, target: Path) -> Job:
-    return Job(segment.row, segment.first, segment.last, request.quality, request.dataset.specs, request.timeline, target)
+    return Job(
+        segment.row, segment.first, segment.last, request.quality, request.dataset.specs, request.timeline, target,
+        *film.neighbours(segment.row, request.order),
+    )  # fmt: skip
 
 
 def _draw_missing(

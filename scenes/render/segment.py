@@ -29,7 +29,8 @@ Sink = Callable[[NDArray[np.uint8]], None]
 class Job:
     """What a worker needs to draw frames `first` to `last` (exclusive) of the film; `target` ends in .mp4, or .png for a still.
 
-    `specs` are measurement files by absolute path.  Everything in it can be pickled.
+    `specs` are measurement files by absolute path; `before` and `after` are the rows next to this one, for the transitions.
+    Everything in it can be pickled.
     """
 
     row: Row
@@ -39,6 +40,8 @@ class Job:
     specs: tuple[str, ...]
     timeline: Timeline
     target: Path
+    before: Row | None = None
+    after: Row | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ def play(job: Job, sink: Sink) -> tuple[dict[str, str], tuple[Claim, ...]]:
     from scenes.stage.type import sprite
 
     dataset = Dataset.open(job.specs)
-    context = Context(dataset, job.timeline, job.row.first_bar, job.row.bars)
+    context = Context.of(dataset, job.timeline, job.row, job.before, job.after)
     passage = job.row.load()(context, Window(job.first, job.last), renderer=FrameRenderer(sink))
     passage.render()
     sprite.cache_clear()  # texts of one scene: a counter's every figure, megabytes each at 4K

@@ -31,6 +31,11 @@ def leave(u: float) -> float:
     return u * u * u
 
 
+def quicken(u: float) -> float:
+    """From rest, ever faster, with no jump in acceleration at the start: what a transition does before its cut."""
+    return u * u * u * (2.0 - u)
+
+
 def overshoot(u: float) -> float:
     """Lands 6 % past the goal and settles: for hits."""
     v = u - 1.0

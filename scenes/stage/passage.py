@@ -20,15 +20,21 @@ from audio import tracks
 from audio.timeline import Timeline
 from measure.dataset import Dataset
 from scenes import film
+from scenes.film import Row
+from scenes.stage.breath import Breath
 from scenes.stage.camera import Camera
 from scenes.stage.claims import ClaimLog, Figure, figure
 from scenes.stage.clock import Clock, OverrunError
 from scenes.stage.hud import Hud, Lamps
+from scenes.stage.jit import f4
 from scenes.stage.keys import Track
 from scenes.stage.lyric import Lyric
 from scenes.stage.mobject import StageCamera
-from scenes.stage.overlay import Canvas, Item, Placed
+from scenes.stage.overlay import VISIBLE, Canvas, Item, Placed, in_order
+from scenes.stage.plane import seen_figures
 from scenes.stage.raster import Raster
+from scenes.stage.transitions.handover import Ends
+from scenes.stage.transitions.smear import mixed
 from scenes.stage.type import DESIGN_HEIGHT, DESIGN_WIDTH
 from scenes.stage.world import World
 
@@ -37,12 +43,23 @@ MEASUREMENTS_VARIABLE, TRACK_VARIABLE = "ROOFLINE_MEASUREMENTS", "ROOFLINE_TRACK
 
 @dataclass(slots=True)
 class Context:
-    """What a passage is rendered from: the measurements, the track's timeline and the passage's place in it."""
+    """What a passage is rendered from: the measurements, the track's timeline and the passage's place in it.
+
+    `row` is its own row of the film, `before` and `after` the rows next to it: with them it draws its transitions.
+    """
 
     dataset: Dataset
     timeline: Timeline
     first_bar: int
     bars: int
+    row: Row | None = None
+    before: Row | None = None
+    after: Row | None = None
+
+    @classmethod
+    def of(cls, dataset: Dataset, timeline: Timeline, row: Row, before: Row | None = None, after: Row | None = None) -> Context:
+        """For a row of a film and the rows next to it."""
+        return cls(dataset, timeline, row.first_bar, row.bars, row, before, after)
 
     @classmethod
     def default(cls, passage: type[Passage]) -> Context:
@@ -50,8 +67,9 @@ class Context:
         names = [name for name in os.environ.get(MEASUREMENTS_VARIABLE, "").split(os.pathsep) if name]
         track = tracks.open(os.environ[TRACK_VARIABLE]) if os.environ.get(TRACK_VARIABLE) else tracks.default()
         row = film.row_of(passage)
-        first_bar, bars = (row.first_bar, row.bars) if row else (1, min(8, track.timeline.bars))
-        return cls(Dataset.open(names), track.timeline, first_bar, bars)
+        if row is None:
+            return cls(Dataset.open(names), track.timeline, 1, min(8, track.timeline.bars))
+        return cls.of(Dataset.open(names), track.timeline, row, *film.neighbours(row))
 
 
 class Prop(Protocol):
@@ -136,6 +154,9 @@ class Passage(Scene):
         self.beat = 0.0
         self._frame = self.clock.start
         self._raster: Raster | None = None
+        self._breath: Breath | None = None
+        self._shot: NDArray[np.uint32] | None = None
+        self._ends = Ends(self)
         self._hud: list[Item] = []
         self._picture = Picture(self)
 
@@ -214,8 +235,12 @@ class Passage(Scene):
     def setup(self) -> None:
         """Manim calls this before construct()."""
         config.disable_caching = True  # Manim's cache key sees neither the stage's code nor the measurements
+
+        def hud_shown(beat: float) -> float:
+            return self.hud_shown(beat) * self._ends.hud(beat)
+
         self._hud = [
-            Hud(self.title, self.chapter, self.footer(), self.achieved(), self.peak_note(), self.hud_shown),
+            Hud(self.title, self.chapter, self.footer(), self.achieved(), self.peak_note(), hud_shown),
             Lyric(self.timeline, 1.0 / self.fps),
             Lamps(self.clock),
         ]
@@ -236,12 +261,22 @@ class Passage(Scene):
         if moment > self.clock.beats + 1e-9:
             raise OverrunError(f"{self.name}: {goal} is past the passage's {self.clock.beats:g} beats")
         first, last = self.window.clip(self._frame, target)
-        if last > first:
+        if last > first and self._shot is not None:
+            self.paint_stage(first, self._shot)
+        elif last > first:
             self.play(Roll(self._picture, first, last - first, self.fps))
         self._frame, self.beat = target, moment
 
     def paint(self, frame: int, pixels: NDArray[np.uint32]) -> None:
         """Draw a frame of the film into pixels (H, W) RGBA; depends on nothing but the frame."""
+        canvas = self.paint_stage(frame, pixels)
+        self._ends.draw(frame, pixels)
+        for item in self._hud:
+            item.draw(canvas)
+        self.placed = canvas.placed
+
+    def paint_stage(self, frame: int, pixels: NDArray[np.uint32]) -> Canvas:
+        """Draw a frame's world and its texts, without transition and head-up display."""
         height, width = pixels.shape
         if self._raster is None or (self._raster.width, self._raster.height) != (width, height):
             self._raster = Raster(width, height)
@@ -249,15 +284,41 @@ class Passage(Scene):
         world = World()
         for prop in self.props:
             prop.draw(world, beat)
-        camera = self.camera_at(beat)
+        camera = self.view(beat)
         self._raster.render(world, camera, pixels)
+        for shown in seen_figures(world.planes, camera, width, height):
+            self.log.saw(shown, frame)
         canvas = Canvas(pixels, frame, beat, lambda points: camera.project(points, width, height), self.log)
         dark = self.dim(beat)
         if dark > 0.003:
             canvas.shade(0, 0, DESIGN_WIDTH + 2, DESIGN_HEIGHT + 2, dark)
-        for item in [*self.texts, *self._hud]:
+        self._letter(canvas, beat)
+        return canvas
+
+    def _letter(self, canvas: Canvas, beat: float) -> None:
+        """Draw the scene's texts, as far as a transition leaves them."""
+        shown = self._ends.letters(beat)
+        if shown <= VISIBLE:
+            return
+        bare = canvas.pixels.copy() if shown < 1.0 else None
+        for item in in_order(self.texts):
             item.draw(canvas)
-        self.placed = canvas.placed
+        if bare is not None:
+            mixed(bare, canvas.pixels, f4(shown), canvas.pixels)
+
+    def view(self, beat: float) -> Camera:
+        """The camera at a moment: as keyed in `camera_at`, breathing with the music, and with its transitions' travel."""
+        if self._breath is None or self._breath.keyed is not self.camera_at:
+            self._breath = Breath(self.camera_at, self.timeline, self.clock.origin, self.clock.beats)
+        return self._ends.move(self._breath(beat), beat)
+
+    def shoot(self, frame: int, width: int, height: int) -> NDArray[np.uint32]:
+        """One frame's world and texts, (height, width) uint32, by playing the screenplay; for a passage not yet played."""
+        self.window, self._shot = Window(frame, frame + 1), np.zeros((height, width), np.uint32)
+        self.setup()
+        self.construct()
+        self.tear_down()
+        return self._shot
 
 
 @dataclass(slots=True)
