@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from scenes.stage.blit import blit_smooth
 from scenes.stage.claims import Figure, numeral
 from scenes.stage.overlay import VISIBLE, Canvas, Placed, Point, Value, value_at
-from scenes.stage.type import Align, Style, load_font, sprite
+from scenes.stage.type import Align, Style, load_font, readable, sprite
 
 FIGURE_SPACE = "\u2007"  # as wide as a digit: it stands where a digit is still to come
 WHOLE = 1.0 - 1e-6
@@ -62,6 +62,7 @@ def write_glyphs(canvas: Canvas, text: str, style: Style, x: float, y: float, al
     Returns the width in design pixels. The text is logged as one box of kind "clock".
     """
     scale = canvas.scale
+    style = style.coloured(readable(style.colour))
     font = load_font(style.font, max(1, round(style.size * scale)))
     digit = max(font.getlength(d) for d in "0123456789")
     steps = [digit if c.isdigit() or c == FIGURE_SPACE else font.getlength(c) for c in text]

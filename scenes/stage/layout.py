@@ -16,17 +16,16 @@ from numpy.typing import NDArray
 
 from scenes.stage.claims import Figure
 from scenes.stage.keys import smooth
-from scenes.stage.overlay import APART, KEPT_CLEAR, VISIBLE, Canvas, Point, Value, apart, clearance, value_at
+from scenes.stage.overlay import APART, KEPT_CLEAR, SAFE, VISIBLE, Canvas, Point, Value, apart, clearance, value_at
 from scenes.stage.palette import QUIET, Colour
-from scenes.stage.type import DESIGN_HEIGHT, DESIGN_WIDTH, Style, measure_text
+from scenes.stage.type import Style, measure_text
 
 Floats = NDArray[np.float64]
 View = Callable[[float, Floats], Floats]  # beat, points (N, 3) -> design pixels and depth (N, 3)
 Avoid = Callable[[float], Sequence[tuple[float, float, float, float]]]
 
 STEP = 0.25  # beats between two samples of the plan
-GLIDE = 1.0  # beats that a label takes from one place to another
-SAFE = (96.0, 54.0, DESIGN_WIDTH - 96.0, DESIGN_HEIGHT - 54.0)  # 5 % of the frame on each side
+GLIDE = 1.5  # beats that a label takes from one place to another
 AIR = 30.0  # design pixels kept between a label and anything else where there is room
 LEADING = 14.0  # between two lines of a label
 NEAREST = 0.3  # depth at which a point counts as behind the camera

@@ -22,6 +22,7 @@ from scenes.stage.type import (
     fill_segment,
     luminance,
     measure_text,
+    readable,
     sprite,
     veil,
 )
@@ -31,7 +32,9 @@ Point = Sequence[float] | Callable[[float], Sequence[float]]
 VISIBLE = 0.05  # below this opacity a text counts as absent: no claim, no box
 # Where the HUD, the lyric line and the lamps stand, in design pixels: labels of the world fade out before they get there.
 KEPT_CLEAR = ((0, 0, 1060, 172), (1180, 0, 1920, 232), (180, 868, 1740, 962), (0, 978, 1920, 1080))
+SAFE = (96.0, 54.0, 1824.0, 1026.0)  # 5 % of the frame on each side
 CLEARANCE = 26.0
+SLIDE = 60.0  # design pixels that a pinned text moves to stay inside before it fades
 APART = 14.0  # design pixels between two texts of which one yields
 CONTRAST = 5.0  # to one, for the brightest of what lies beneath a text: over the 4.5 of WCAG 2.2, criterion 1.4.3
 PLATE = (10.0, 8.0, 16.0)  # a veil reaches so far beyond a text, left and right, up and down; its soft border, design pixels
@@ -42,11 +45,21 @@ def value_at(value: Value, beat: float) -> float:
 
 
 def clearance(left: float, top: float, right: float, bottom: float) -> float:
-    """1 for a box well clear of HUD, lyric, lamps and the frame's border, 0 for one that touches them, smooth between."""
-    gap = min(left - 40, top - 40, 1880 - right, 1040 - bottom)
+    """1 for a box (design pixels) well clear of HUD, lyric and lamps, 0 for one that touches them, smooth between."""
+    gap = CLEARANCE
     for x0, y0, x1, y1 in KEPT_CLEAR:
         gap = min(gap, max(x0 - right, left - x1, y0 - bottom, top - y1))
     return smooth(min(max(gap / CLEARANCE, 0.0), 1.0))
+
+
+def kept_inside(left: float, top: float, right: float, bottom: float) -> tuple[float, float, float]:
+    """How far (x, y) a box must be shifted to stay in the safe area, and 1..0: how much of a pinned text is left for it.
+
+    A text whose point wanders to the border slides along it, then fades: it never stands in the border.
+    """
+    dx = max(SAFE[0] - left, 0.0) - max(right - SAFE[2], 0.0)
+    dy = max(SAFE[1] - top, 0.0) - max(bottom - SAFE[3], 0.0)
+    return dx, dy, 1.0 - smooth(min(max((abs(dx) + abs(dy) - SLIDE) / CLEARANCE, 0.0), 1.0))
 
 
 def apart(canvas: Canvas, left: float, top: float, right: float, bottom: float) -> float:
@@ -116,6 +129,7 @@ class Canvas:
         if not text or opacity <= 0.004:
             return 0.0
         scale = self.scale
+        style = style.coloured(readable(style.colour))
         pixels, ox, oy, width, cap = sprite(text, style, scale, "whole" if self.inked else "halo")
         left = x * scale - {"left": 0.0, "centre": width / 2, "right": width}[align]
         baseline = y * scale
@@ -199,16 +213,23 @@ class Text:
         if ahead:
             text = self.text(canvas.beat) if callable(self.text) else self.text
             opacity = value_at(self.opacity, canvas.beat)
-            if self.yields and text and opacity > 0.004:
-                opacity *= self.clear(canvas, text, x, y)
+            if text and opacity > 0.004:
+                x, y, clear = self.stand(canvas, text, x, y)
+                opacity *= clear
             canvas.write(text, self.style, x, y, self.align, opacity, self.kind)
 
-    def clear(self, canvas: Canvas, text: str, x: float, y: float) -> float:
-        """How clear of HUD, lyric and border this text would stand with its baseline at (x, y)."""
+    def stand(self, canvas: Canvas, text: str, x: float, y: float) -> tuple[float, float, float]:
+        """Where this text stands (its baseline, kept inside the safe area if pinned), and how clear of others it is, 0..1."""
+        if self.at is None and not self.yields:
+            return x, y, 1.0
         width, cap = (v / canvas.scale for v in measure_text(text, self.style, canvas.scale))
         left = x - {"left": 0.0, "centre": width / 2, "right": width}[self.align]
-        free = clearance(left, y - cap, left + width, y)
-        return min(free, apart(canvas, left, y - cap, left + width, y)) if free > 0.0 else 0.0
+        dx, dy, clear = kept_inside(left, y - cap, left + width, y) if self.at is not None else (0.0, 0.0, 1.0)
+        x, y, left = x + dx, y + dy, left + dx
+        if self.yields:
+            box = (left, y - cap, left + width, y)
+            clear = min(clear, clearance(*box), apart(canvas, *box))
+        return x, y, clear
 
 
 @dataclass(slots=True)
@@ -229,7 +250,8 @@ class Number:
         x, y, ahead = anchor.place(canvas)
         opacity = value_at(self.opacity, canvas.beat)
         if ahead and opacity > 0.004:
-            clear = anchor.clear(canvas, self.figure.text, x, y) if self.yields else 1.0
+            anchor.yields = self.yields
+            x, y, clear = anchor.stand(canvas, self.figure.text, x, y)
             canvas.claim(self.figure, self.style, x, y, self.align, opacity * clear)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 from scenes.stage.jit import kernel
-from scenes.stage.palette import QUIET, TEXT, Colour
+from scenes.stage.palette import QUIET, TEXT, Colour, mix
 
 DESIGN_WIDTH, DESIGN_HEIGHT = 1920, 1080
 FONTS = Path(__file__).parent / "fonts"
@@ -21,6 +21,7 @@ Sprite = NDArray[np.uint32]
 
 # Both faces have capitals 0.73 em high, so 33 design pixels give the 24 (2.2 % of the frame) that a fact needs.
 SMALLEST = 33
+LEAST_LUMINANCE = 0.245  # 4.5 to 1 on the brightest haze of the ground, 0.015
 
 
 class FontError(RuntimeError):
@@ -55,6 +56,18 @@ def luminance(colour: Colour) -> float:
     """Relative luminance 0..1 of an sRGB colour (WCAG 2.2)."""
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@functools.lru_cache(maxsize=4096)
+def readable(colour: Colour) -> Colour:
+    """The colour, or where it is too dark for text on the ground as much of it with white as reaches 4.5 to 1."""
+    low, high = 0.0, 1.0
+    if luminance(colour) >= LEAST_LUMINANCE:
+        return colour
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (low, middle) if luminance(mix(colour, TEXT, middle)) >= LEAST_LUMINANCE else (middle, high)
+    return mix(colour, TEXT, high)
 
 
 @functools.cache
