@@ -86,7 +86,8 @@ def main() -> None:
         wrap(watch)
         for line in sys.stdin:
             name, first, last = line.split()
-            job = Job(rows[name], int(first), int(last), quality, specs, timeline, Path(folder) / "window.mp4")
+            target, beside = Path(folder) / "window.mp4", film.neighbours(rows[name]) if hasattr(film, "neighbours") else ()
+            job = Job(rows[name], int(first), int(last), quality, specs, timeline, target, *beside)
             gc.collect()
             watch.spent.clear()
             begun: list[int] = []

@@ -2,11 +2,11 @@
 
     python -m scenes.benchmarks.stages [--against REF] [--quality h] [--frames 24] [--scene NAME ...]
 
-Frames from the middle of every two bars are drawn and coded as in a render, in one process a tree. With --against, the tree of
-a git ref is checked out beside this one and the two draw each window in turn, because a machine's speed drifts. What is counted
-is CPU time, so that other work on the machine disturbs little. The stages: Manim's own share; `scene`, the passage's numpy;
-`order`, who hides whom; `transform`, projection and records; `ground`, `raster`, `bloom` and `composite`, the pixels; `text`;
-`yuv` and `x264`, the coding. What a segment's start and its first frame cost is left out.
+A run of frames from every two bars, now from their start, now from their end, is drawn and coded as in a render, in one process
+a tree. With --against, the tree of a git ref is checked out beside this one and the two draw each run in turn, because a
+machine's speed drifts. What is counted is CPU time, so that other work on the machine disturbs little. The stages: Manim's own
+share; `scene`, the passage's numpy; `order`, who hides whom; `transform`, projection and records; `ground`, `raster`, `bloom`
+and `composite`, the pixels; `text`; `yuv` and `x264`, the coding. What a segment's start and its first frame cost is left out.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from scenes.render.quality import QUALITIES
 from scenes.render.report import table
 
 PROBE = Path(__file__).with_name("stage_probe.py")
+GOLDEN = (5**0.5 - 1) / 2  # its multiples, modulo one, fill the unit interval evenly
 RATE = 60  # frames a second at which windows are counted
 
 
@@ -97,11 +98,11 @@ def tree_of(ref: str) -> Iterator[Path]:
 
 
 def windows(scenes: Sequence[str], frames: int) -> Iterator[tuple[str, int, int]]:
-    """From the middle of each two bars: scene, first frame, last frame (exclusive)."""
+    """One from each two bars: scene, first frame, last frame (exclusive).  Their places in the bars are spread evenly."""
     timeline = tracks.default().timeline
-    for segment in plan(choose(scenes), timeline, QUALITIES["h"].at(RATE)):
+    for number, segment in enumerate(plan(choose(scenes), timeline, QUALITIES["h"].at(RATE))):
         count = min(frames + 1, segment.frames)
-        first = (segment.first + segment.last - count) // 2
+        first = segment.first + round((number * GOLDEN + 0.5) % 1.0 * (segment.frames - count))
         yield segment.row.name, first, first + count
 
 

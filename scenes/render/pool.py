@@ -63,14 +63,12 @@ def compiled() -> bool:
 def draw(jobs: Sequence[Job], quality: Quality, workers: int, scratch: Path) -> Iterator[Progress | Finished]:
     """Draw jobs in `workers` processes and report as they go; jobs start in the order given.
 
-    Where the pixel code has yet to be compiled, the first process does that while the others wait for its first frame.
     Raises RenderError when a scene raises or a worker dies.  However it ends, no process is left behind.
     """
     context = multiprocessing.get_context("spawn")
     waiting = list(enumerate(jobs))
     modules = tuple(dict.fromkeys(job.row.module for job in jobs))
     team: list[_Worker] = []
-    cold = not compiled()
     try:
         for number in range(min(workers, len(jobs))):
             folder = scratch / f"worker-{number}"
@@ -81,8 +79,7 @@ def draw(jobs: Sequence[Job], quality: Quality, workers: int, scratch: Path) -> 
                 process.start()
             there.close()
             team.append(_Worker(process, here))
-            if number == 0 or not cold:
-                _next(team[-1], waiting)
+            _next(team[-1], waiting)
         busy = [worker for worker in team if worker.index >= 0]
         while busy:
             for ready in wait([worker.pipe for worker in busy]):
@@ -95,16 +92,12 @@ def draw(jobs: Sequence[Job], quality: Quality, workers: int, scratch: Path) -> 
                 if kind == "failed":
                     said, trace = value
                     raise RenderError(f"{jobs[worker.index].row.name}: {said}", trace)
-                if cold:  # a frame has been drawn: the others find its code on disk
-                    cold = False
-                    for other in team[1:]:
-                        _next(other, waiting)
                 if kind == "frames":
                     yield Progress(worker.index, value)
                 else:
                     yield Finished(worker.index, value, team.index(worker))
                     _next(worker, waiting)
-            busy = [worker for worker in team if worker.index >= 0]
+            busy = [worker for worker in busy if worker.index >= 0]
     finally:
         for worker in team:
             if worker.process.is_alive() and worker.index >= 0:

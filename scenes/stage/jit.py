@@ -2,18 +2,26 @@
 
 numba's cache notices a change of the file that holds a function, not of the files of functions it calls. The cache's folder is
 therefore named after the contents of all kernel files, so that a change of any of them compiles anew.
+
+Every frame has to come out of the same machine code, bit by bit, whichever process draws it. So one process at a time compiles,
+and the others take its code from disk; and a kernel that another calls is compiled with it, since code from disk cannot be
+inlined. It is inlined always: of a function that is called, each kernel brings a copy of its own, optimised for itself, and
+which of them runs, and so how it rounds, would depend on which kernel came first.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core.caching import NullCache
 from numpy.typing import NDArray
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -49,13 +57,47 @@ def folder() -> Path:
 
 
 def kernel(function: Function) -> Function:
-    """Compile `function` at its first call for the types found; a division by zero gives infinity, not an exception."""
+    """Compile `function` at its first call for the types found; a division by zero gives infinity, not an exception.
+
+    What another kernel calls is inlined there; it is not to be called from Python too.
+    """
     settings: Any = numba.config
     elsewhere, settings.CACHE_DIR = settings.CACHE_DIR, _CACHE
     try:
-        return cast(Function, numba.njit(fastmath=True, nogil=True, cache=True, error_model="numpy")(function))
+        dispatcher: Any = numba.njit(fastmath=True, nogil=True, cache=True, error_model="numpy")(function)
     finally:
         settings.CACHE_DIR = elsewhere
+    if hasattr(dispatcher, "compile"):  # it has none where NUMBA_DISABLE_JIT is set
+        dispatcher.compile = _one_at_a_time(dispatcher)
+    return cast(Function, dispatcher)
+
+
+_compiling = threading.local()
+
+
+def _one_at_a_time(dispatcher: Any) -> Callable[[Any], Any]:
+    """numba's way to get the code of one signature, from disk or by compiling, under a lock that all processes share."""
+    get = dispatcher.compile
+
+    def compile_or_load(signature: Any) -> Any:
+        if getattr(_compiling, "now", False):  # for a kernel that calls this one
+            kept, dispatcher._cache = dispatcher._cache, NullCache()
+            dispatcher.targetoptions["forceinline"] = True
+            try:
+                return get(signature)
+            finally:
+                dispatcher._cache = kept
+                del dispatcher.targetoptions["forceinline"]
+        os.makedirs(_CACHE, exist_ok=True)
+        with open(os.path.join(_CACHE, "lock"), "a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            _compiling.now = True
+            try:
+                return get(signature)
+            finally:
+                _compiling.now = False
+
+    return compile_or_load
 
 
 def aligned(shape: tuple[int, ...], dtype: Any) -> Array:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import multiprocessing
 import os
 import random
+import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,13 +16,13 @@ import pytest
 from measure.dataset import Dataset
 from scenes.benchmarks import identical
 from scenes.film import Row
-from scenes.render import master, pool, why
+from scenes.render import master, report, why
 from scenes.render.cache import LIMIT_VARIABLE, Cache, Lookup, default_limit
 from scenes.render.errors import RequestError
-from scenes.render.make import survey
+from scenes.render.make import make, survey
 from scenes.render.plan import Segment
 from scenes.render.quality import QUALITIES
-from scenes.render.segment import Drawn, Job
+from scenes.render.segment import Job
 
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 import short_film
@@ -130,31 +129,41 @@ def test_a_4k_render_stays_under_three_gigabytes_a_process(tmp_path: Path) -> No
     assert peak > 4 * 3840 * 2160 * 4, "frame, work buffer and planes are there"
 
 
-def test_the_others_wait_until_the_first_has_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs go out only after the first process has drawn a frame: what it got, in order, tells."""
-    given: list[int] = []
-    hand_out: Callable[[Any, Any], None] = pool._next
-    order: list[str] = []
+KERNELS = """
+import sys
+from scenes.stage import jit
+jit._CACHE = sys.argv[1]
 
-    def watched(worker: Any, waiting: Any) -> None:
-        hand_out(worker, waiting)
-        given.append(worker.index)
-        order.append(f"job {worker.index}")
+@jit.kernel
+def part(x, y):
+    return x * y + 0.1
 
-    monkeypatch.setattr(pool, "_next", watched)
-    monkeypatch.setattr(pool, "compiled", lambda: False)
-    film = short_film.request(tmp_path)
-    row = short_film.ROWS[0]
-    jobs = [
-        Job(row, first, first + 3, film.quality, film.dataset.specs, film.timeline, tmp_path / f"{first}.mp4")
-        for first in (0, 3)
-    ]
-    for event in pool.draw(jobs, film.quality, 2, tmp_path):
-        order.append(type(event).__name__)
-        if isinstance(event, pool.Finished):
-            assert isinstance(event.drawn, Drawn) and event.drawn.peak_memory > 0
-    assert order[0] == "job 0" and order[1] == "job 1" and order[2] == "Progress"
-    assert order.count("Finished") == 2
+@jit.kernel
+def whole(x):
+    return part(x, 3.0) + part(part(x, x), 0.7)
+
+print(whole(1.1).hex(), sum(whole.stats.cache_misses.values()))
+"""
+
+
+def test_pixel_code_is_compiled_by_one_process_and_its_parts_are_in_it(tmp_path: Path) -> None:
+    """Two processes want it at once; a third comes later. All get the same bits, and only the whole lies on disk."""
+    (tmp_path / "kernels.py").write_text(KERNELS)
+    command = [sys.executable, str(tmp_path / "kernels.py"), str(tmp_path / "compiled")]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    team = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) for _ in range(2)]
+    said = [process.communicate()[0].split() for process in team]
+    said.append(subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout.split())
+    assert len({value for value, _ in said}) == 1
+    assert sorted(int(compiled) for _, compiled in said) == [0, 0, 1]
+    assert [path.name.split("-")[0] for path in (tmp_path / "compiled").rglob("*.nbc")] == ["kernels.whole"]
+
+
+def test_each_process_s_memory_is_told(tmp_path: Path) -> None:
+    film = short_film.request(tmp_path, rows=short_film.ROWS[1:])
+    made = make(film, tmp_path / "film.mp4", Cache(tmp_path / "cache"), 1)
+    assert len(made.peaks) == 1 and 50e6 < made.peaks[0] == made.peak_memory < 1e9
+    assert f"at most {made.peaks[0] / 1e6:.0f} MB in each process" in report.summary(made, film.quality)
 
 
 def test_the_film_is_one_film_however_it_comes_about(tmp_path: Path) -> None:
