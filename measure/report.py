@@ -102,7 +102,8 @@ def _ladder(dataset: Dataset, name: str, ladder: Ladder) -> str:
             rows.append([rung.title, *cells, *(_extra(rung.figures.get(extra)) for extra in extras)])
     peak = dataset.main.roofs[ladder.math_roof].best if ladder.math_roof in dataset.main.roofs else None
     for line in () if streams else ladder.lines:
-        ratio = "" if peak is None else figure(line.rate.value / peak.value)
+        # a library may use instructions that are faster than those whose roof this is
+        ratio = "" if peak is None or line.rate.value > peak.value else figure(line.rate.value / peak.value)
         blank = [""] * (len(header) - 3 + len(extras))
         rows.append([f"{line.title}, for comparison", number(line.rate), ratio, *blank])
     return _grid([*header, *(EXTRA[extra] for extra in extras)], rows) if rows else ""

@@ -78,10 +78,15 @@ def _roofs(roofs: Collection[Roof], device: Device) -> Table:
 
 def _latencies(latencies: Mapping[str, Latency]) -> Table:
     rows = []
+    said: dict[str, list[str]] = {}
     for name, found in latencies.items():
-        rows.append((name, number(found.cycles), number(found.time), number(found.clock, 4), found.cycles.reference))
+        size, *more = found.cycles.reference.split("; ")
+        rows.append((name, number(found.cycles), number(found.time), number(found.clock, 4), size))
+        for words in more:
+            said.setdefault(words, []).append(name)
     header = ("latency of a load", "cycles", "ns", "at MHz", "by a chain of addresses through")
-    return Table("", header, tuple(rows))
+    notes = tuple(words if len(names) == len(rows) else f"{', '.join(names)}: {words}" for words, names in said.items())
+    return Table("", header, tuple(rows), notes)
 
 
 def _sweep(sweep: Sweep) -> Table:
@@ -101,7 +106,7 @@ def _sweep(sweep: Sweep) -> Table:
     ]
     if sweep.verification is not None and not sweep.verification.passed:
         notes.append("WRONG results: no figure of this sweep may be used")
-    return Table(f"{sweep.title}: {sweep.kernel}", header, tuple(rows), (*notes, *filter(None, [sweep.reference])))
+    return Table(sweep.title, header, tuple(rows), (*filter(None, [sweep.kernel]), *notes, *filter(None, [sweep.reference])))
 
 
 def _cell(quantity: Quantity | None, unit: str) -> str:

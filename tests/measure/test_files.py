@@ -11,7 +11,18 @@ from measure.dataset import MEASUREMENTS, Dataset
 from measure.records import Measurements, Rung
 from measure.show import figure, table
 
-RUNGS = ["uncoalesced", "coalesced", "shared", "tile_1d", "tile_2d", "vectorised"]
+RUNGS = [
+    "uncoalesced",
+    "coalesced",
+    "shared",
+    "tile_1d",
+    "tile_2d",
+    "vectorised",
+    "double_buffered",
+    "operand_reuse",
+    "warp_tile",
+    "autotuned",
+]
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +35,16 @@ def gemm(found: Measurements) -> dict[str, Rung]:
 
 
 def test_the_h200_file_has_every_subject_and_no_serial(h200: Measurements) -> None:
-    assert set(h200.roofs) == {"fp32", "load_path", "l1", "l2", "dram", "dram_copy"}
+    assert set(h200.roofs) == {"fp32", "load_path", "l1", "l2", "dram", "dram_copy", "bf16_mma"}
     assert set(h200.latencies) == {"shared", "l1", "l2", "l2_far", "dram"}
     assert h200.traces.index and h200.traces.launch and h200.traces.divergence
-    assert not h200.absent and h200.run is not None and not h200.run.quick and not h200.run.throttled
+    assert set(h200.ladders) == {"gemm_fp32", "gemm_bf16", "attention", "gemv"}
+    assert set(h200.sweeps) == {"latency", "launches", "divergence", "coalescing", "misalignment"}
+    assert h200.virtual_all_reduce is not None and set(h200.absent) == {"all_reduce"}
+    assert h200.run is not None and not h200.run.quick
+    assert h200.run.notes in ((), ("clock held down by power cap",))
     text = (MEASUREMENTS / "nvidia-h200.json").read_text()
-    assert len(text) < 400_000 and "GPU-" not in text and "uuid" not in text.lower() and "serial" not in text.lower()
+    assert len(text) < 700_000 and "GPU-" not in text and "uuid" not in text.lower() and "serial" not in text.lower()
 
 
 def test_every_rung_is_verified_timed_and_counted(h200: Measurements) -> None:
@@ -53,16 +68,70 @@ def test_the_ladder_climbs_and_stays_under_its_roofs(h200: Measurements) -> None
     data = Dataset.open(["nvidia-h200"])
     for name in RUNGS:
         share, achieved = data.of_level("gemm_fp32", name), data.achieved("gemm_fp32", name)
-        assert share is not None and 0.5 < share.quantity.value <= 1.02
+        # from the ninth rung on, the load path carries little enough that the FMA units bind
+        least = 0.5 if RUNGS.index(name) < 8 else 0.3
+        assert share is not None and least < share.quantity.value <= 1.02
         assert achieved is not None and achieved.quantity.value < 1
 
 
 def test_measured_roofs_do_not_exceed_what_the_hardware_can(h200: Measurements) -> None:
-    for roof in h200.roofs.values():
+    """Tensor cores: mma.sync reaches 62 to 65 % of what the datasheet gives for wgmma on this architecture (arXiv:2501.12084)."""
+    for name, roof in h200.roofs.items():
         assert roof.measured is not None and len(roof.samples) == roof.measured.n
         for limit in (roof.computed, roof.datasheet):
             if limit is not None:
-                assert 0.9 * limit.value < roof.measured.value <= 1.01 * limit.value
+                least = 0.9 if name != "bf16_mma" or limit is roof.computed else 0.62
+                assert least * limit.value < roof.measured.value <= 1.01 * limit.value
+
+
+@pytest.mark.parametrize("name", ["gemm_bf16", "attention"])
+def test_each_rung_on_the_way_to_the_tensor_cores_is_faster(h200: Measurements, name: str) -> None:
+    rates = [rung.rate.value for rung in h200.ladders[name].rungs if rung.rate is not None]
+    assert len(rates) == len(h200.ladders[name].rungs) and rates == sorted(rates)
+    assert all(rung.verified for rung in h200.ladders[name].rungs)
+
+
+def test_fewer_bits_a_weight_are_faster_by_at_most_their_bytes(h200: Measurements) -> None:
+    """4.125 bits against 32: 7.76 times (int4 with an fp16 scale for every 128)."""
+    rungs = h200.ladders["gemv"].rungs
+    speedups = [rung.figures["speedup"].value for rung in rungs]
+    assert speedups == sorted(speedups) and speedups[-1] > 5
+    assert rungs[-1].figures["ideal_speedup"].value == pytest.approx(32 / 4.125, rel=2e-3)
+    assert all(rung.figures["speedup"].value <= 1.02 * rung.figures["ideal_speedup"].value for rung in rungs)
+
+
+def test_the_square_is_never_allocated_once_the_kernels_are_one(h200: Measurements) -> None:
+    """8192 x 8192 x 4 B a head, 32 heads: 8.59 GB; in and out, 4 arrays of 32 x 8192 x 128 bf16: 268 MB."""
+    unfused, *fused = h200.ladders["attention"].rungs
+    assert unfused.figures["square"].value == 32 * 8192 * 8192 * 4
+    assert unfused.figures["peak_memory"].value >= 32 * 8192 * 8192 * 4
+    assert {rung.figures["peak_memory"].value for rung in fused} == {4 * 32 * 8192 * 128 * 2}
+
+
+def test_modelled_bytes_of_the_load_path_are_those_that_were_counted(h200: Measurements) -> None:
+    """Within a tenth, for every rung of both matrix products."""
+    for name in ("gemm_fp32", "gemm_bf16"):
+        for rung in h200.ladders[name].rungs:
+            traffic = rung.traffic["load_path"]
+            assert traffic.model is not None and traffic.counters is not None
+            assert traffic.model.value == pytest.approx(traffic.counters.value, rel=0.1)
+
+
+def test_a_divided_warp_takes_as_long_as_its_paths(h200: Measurements) -> None:
+    series = {one.name: one for one in h200.sweeps["divergence"].series}["slowdown"]
+    assert series.values["1"].value == 1.0
+    assert all(value.value == pytest.approx(int(paths), rel=0.05) for paths, value in series.values.items())
+
+
+def test_sectors_a_request_by_stride(h200: Measurements) -> None:
+    """32 lanes of 4 B: stride s touches min(4 s, 32) sectors of 32 B; one more when misaligned."""
+    series = {one.name: one for one in h200.sweeps["coalescing"].series}
+    for stride, value in series["sectors_counted"].values.items():
+        assert value.value == pytest.approx(min(4 * int(stride), 32), rel=0.01)
+    useful = series["useful"].values
+    assert useful["1"].value / useful["8"].value == pytest.approx(8, rel=0.05)
+    moved = {one.name: one for one in h200.sweeps["misalignment"].series}["sectors_counted"].values
+    assert (moved["0"].value, moved["1"].value) == (pytest.approx(4, rel=0.01), pytest.approx(5, rel=0.01))
 
 
 INDEPENDENT = {
