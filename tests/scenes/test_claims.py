@@ -223,8 +223,9 @@ def measured_values() -> tuple[tuple[str, float], ...]:
 def typed_numbers(source: str) -> list[str]:
     """Numbers of a module that are a measured value to all of their digits.
 
-    Three digits count at the file's own scale for what the film shows, four at any power of ten for everything else.  One of
-    three digits in a point or a key is a coincidence; two in one are a ladder that was typed in.
+    Three digits count at the file's own scale for what the film shows, four at that of any prefix of its unit for everything
+    else, five at any power of ten.  One of three digits in a point or a key is a coincidence; two in one are a ladder that was
+    typed in.
     """
     shown = re.compile(r"\.(roofs|latencies|traces)\.|\.rate$|\.sm_count$|\.bandwidth$|\.bus_bandwidth\.")
     found: list[tuple[int, int, str]] = []
@@ -232,7 +233,9 @@ def typed_numbers(source: str) -> list[str]:
         digits = len(number.as_tuple().digits)
         for key, value in measured_values() if digits >= 3 else ():
             measured, written = leading(value, digits), leading(number, digits)
-            exact = digits >= 4 and measured.split("e")[0] == written.split("e")[0]
+            (mantissa, power), (own, place_of_it) = measured.split("e"), written.split("e")
+            prefix = (int(power) - int(place_of_it)) % 3 == 0
+            exact = mantissa == own and (digits >= 5 or (digits == 4 and prefix))
             if exact or (shown.search(key) and float(measured) == float(written)):
                 found.append((0 if exact else place, int(number.scaleb(6)), f"line {line}: {number} is {key} = {value}"))
     together = {place: len({number for other, number, _ in found if other == place}) for place, _, _ in found}
