@@ -25,14 +25,19 @@ View = Callable[[float, Floats], Floats]  # beat, points (N, 3) -> design pixels
 Avoid = Callable[[float], Sequence[tuple[float, float, float, float]]]
 
 STEP = 0.25  # beats between two samples of the plan
-GLIDE = 1.5  # beats that a label takes from one place to another
+GLIDE = 2.0  # beats that a label takes from one place to another
 AIR = 30.0  # design pixels kept between a label and anything else where there is room
 LEADING = 14.0  # between two lines of a label
 NEAREST = 0.3  # depth at which a point counts as behind the camera
 REACHES = (44.0, 84.0, 140.0, 210.0, 300.0)  # from the point to the label, design pixels
 WAYS = tuple((math.cos(math.radians(a)), -math.sin(math.radians(a))) for a in (40, 140, 90, 12, 168, -40, 220, -90))
 PLACES = tuple((x * reach, y * reach) for reach in REACHES for x, y in WAYS)  # the plan likes earlier ones better
-BLOCKED, CROWDED, MOVED, FURTHER = 400.0, 3.0, 60.0, 0.12  # costs of a sample; the last for each place further down the list
+BLOCKED, CROWDED, MOVED, FURTHER = (
+    400.0,
+    3.0,
+    60.0,
+    0.12,
+)  # costs: a sample that is; a move over 100 px; each place down the list
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +49,10 @@ class Label:
     opacity: Value = 1.0
     colour: Colour = QUIET  # of the leader and of the dot on the point
 
-    def size(self) -> tuple[float, float]:
-        """Width and height in design pixels."""
-        sizes = [measure_text(_words(what), style, 1.0) for what, style in self.lines]
-        return max(width for width, _ in sizes), sum(cap for _, cap in sizes) + LEADING * (len(sizes) - 1)
+    def size(self, scale: float = 1.0) -> tuple[float, float]:
+        """Width and height in design pixels, with the fonts as they are at a frame's scale."""
+        sizes = [measure_text(_words(what), style, scale) for what, style in self.lines]
+        return max(w for w, _ in sizes) / scale, sum(cap for _, cap in sizes) / scale + LEADING * (len(sizes) - 1)
 
     def point(self, beat: float) -> Sequence[float]:
         return self.at(beat) if callable(self.at) else self.at
@@ -99,7 +104,7 @@ class Labels:
             x, y, depth = canvas.pin(label.point(canvas.beat))
             if depth <= NEAREST:
                 continue
-            box = box_at(x, y, self.offset(which, canvas.beat), label.size())
+            box = box_at(x, y, self.offset(which, canvas.beat), label.size(canvas.scale))
             opacity *= min(clearance(*box), apart(canvas, *box), _inside(*box), _inside(x, y, x, y))
             if opacity > 0.004:
                 self._letter(canvas, label, (x, y), box, opacity)
@@ -119,7 +124,7 @@ class Labels:
         align: float = 0.0 if nx >= x + 8 else 1.0 if nx <= x - 8 else 0.5
         baseline = box[1]
         for what, style in label.lines:
-            width, cap = measure_text(_words(what), style, 1.0)
+            width, cap = (v / canvas.scale for v in measure_text(_words(what), style, canvas.scale))
             baseline += cap
             left = box[0] + (box[2] - box[0] - width) * align
             if isinstance(what, Figure):
@@ -162,7 +167,9 @@ def plan(labels: Sequence[Label], view: View, beats: float, avoid: Avoid) -> lis
         for label, place in zip(labels, points, strict=True)
     ]
     taken = [[*KEPT_CLEAR, *avoid(beat)] if any(s[n] for s in shown) else [] for n, beat in enumerate(moments)]
-    switch = MOVED * (1.0 - np.eye(len(PLACES)))
+    spots = np.array(PLACES)
+    far = np.linalg.norm(spots[:, None] - spots[None], axis=-1)
+    switch = MOVED * (np.where(far > 0, 0.5, 0.0) + far / 200.0)
     paths = []
     for k, label in enumerate(labels):
         size = label.size()
@@ -179,7 +186,7 @@ def plan(labels: Sequence[Label], view: View, beats: float, avoid: Avoid) -> lis
             gap = np.minimum(gap, edge)
             cost[n] += np.where(gap < APART, BLOCKED - np.maximum(gap, -400), CROWDED * np.maximum(0.0, AIR - gap) / AIR)
         chosen = _cheapest(cost, switch)
-        paths.append(np.array(PLACES)[chosen])
+        paths.append(spots[chosen])
         for n in np.flatnonzero(shown[k]):
             taken[n].append(tuple(boxes[n, chosen[n]]))
     return paths

@@ -36,8 +36,8 @@ SAFE = (96.0, 54.0, 1824.0, 1026.0)  # 5 % of the frame on each side
 CLEARANCE = 26.0
 SLIDE = 60.0  # design pixels that a pinned text moves to stay inside before it fades
 APART = 14.0  # design pixels between two texts of which one yields
-CONTRAST = 5.0  # to one, for the brightest of what lies beneath a text: over the 4.5 of WCAG 2.2, criterion 1.4.3
-PLATE = (10.0, 8.0, 16.0)  # a veil reaches so far beyond a text, left and right, up and down; its soft border, design pixels
+CONTRAST = 4.8  # to one, for the brightest of what lies beneath a text: over the 4.5 of WCAG 2.2, criterion 1.4.3
+PLATE = (4.0, 4.0, 12.0)  # a veil reaches so far beyond a text, left and right, up and down; its soft border, design pixels
 
 
 def value_at(value: Value, beat: float) -> float:

@@ -170,39 +170,23 @@ def fill_segment(
 
 
 @kernel
-def veil(out: Sprite, x0: float, y0: float, x1: float, y1: float, feather: float, limit: float, opacity: float) -> float:
-    """Darken a rectangle, with a soft border of `feather` px around it, until its luminance is `limit` (0..1) at most.
+def veil(out: Sprite, x0: float, y0: float, x1: float, y1: float, feather: float, limit: float, opacity: float) -> None:
+    """Dim what is brighter than luminance `limit` (0..1) down to it inside of a rectangle, ever less over `feather` px around it.
 
-    Its luminance is the 8-norm over its pixels, near that of its brightest part but free of jumps as the picture moves. Returns
-    the share of light taken away; nothing is changed where it is 0.
+    What is darker stays as it is, so that no plate shows where none is needed.
     """
     height, width = out.shape
-    i0, i1, j0, j1 = max(0, int(x0)), min(width, int(x1) + 1), max(0, int(y0)), min(height, int(y1) + 1)
-    total, count = 0.0, 0
-    for j in range(j0, j1):
-        for i in range(i0, i1):
+    for j in range(max(0, int(y0 - feather)), min(height, int(y1 + feather) + 1)):
+        v = max(0.0, 1.0 - max(y0 - j, j - y1, 0.0) / feather)
+        v *= v * (3 - 2 * v) * opacity
+        for i in range(max(0, int(x0 - feather)), min(width, int(x1 + feather) + 1)):
             p = out[j, i]
             r, g = float(p & np.uint32(255)), float((p >> np.uint32(8)) & np.uint32(255))
             b = float((p >> np.uint32(16)) & np.uint32(255))
             light = (0.2126 * r * r + 0.7152 * g * g + 0.0722 * b * b) / 65025.0  # sRGB's curve is near a square
-            light *= light
-            light *= light
-            total += light * light
-            count += 1
-    if count == 0:
-        return 0.0
-    bright = (total / count) ** 0.125
-    if bright <= limit:
-        return 0.0
-    taken = (1.0 - np.sqrt(limit / bright)) * opacity
-    for j in range(max(0, int(y0 - feather)), min(height, int(y1 + feather) + 1)):
-        v = max(0.0, 1.0 - max(y0 - j, j - y1, 0.0) / feather)
-        for i in range(max(0, int(x0 - feather)), min(width, int(x1 + feather) + 1)):
+            if light <= limit:
+                continue
             u = max(0.0, 1.0 - max(x0 - i, i - x1, 0.0) / feather)
-            keep = 1.0 - taken * u * u * (3 - 2 * u) * v * v * (3 - 2 * v)
-            p = out[j, i]
-            r = np.uint32((p & np.uint32(255)) * keep + 0.5)
-            g = np.uint32(((p >> np.uint32(8)) & np.uint32(255)) * keep + 0.5)
-            b = np.uint32(((p >> np.uint32(16)) & np.uint32(255)) * keep + 0.5)
-            out[j, i] = np.uint32(0xFF000000) | r | g << np.uint32(8) | b << np.uint32(16)
-    return taken
+            keep = 1.0 - (1.0 - np.sqrt(limit / light)) * u * u * (3 - 2 * u) * v
+            red, green, blue = np.uint32(r * keep + 0.5), np.uint32(g * keep + 0.5), np.uint32(b * keep + 0.5)
+            out[j, i] = np.uint32(0xFF000000) | red | green << np.uint32(8) | blue << np.uint32(16)

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from measure.dataset import Reading
 from measure.records import Device, Quantity
 from scenes.stage.camera import Camera
-from scenes.stage.claims import ClaimLog, figure
+from scenes.stage.claims import ClaimLog, Figure, figure
 from scenes.stage.digits import Counter
 from scenes.stage.keys import Track
 from scenes.stage.layout import Label, Labels, _cheapest
 from scenes.stage.overlay import Canvas, Placed, Text, in_order
 from scenes.stage.palette import COMPUTE, QUIET, TEXT
-from scenes.stage.type import FACT, LABEL, NUMBER, SMALL, luminance, readable, sprite
+from scenes.stage.type import FACT, LABEL, NUMBER, SMALL, Style, luminance, readable, sprite
 
 BEATS = 16.0
 PEAK = figure(Reading("roofs.fp32", Quantity(65.2449, "TFLOP/s", "measured"), Device("NVIDIA Test", "test"), "test-file"), 1)
@@ -39,7 +39,7 @@ def page(beat: float, height: int = 180, grey: int = 0) -> Canvas:
 
 
 def crowd(count: int = 6) -> Labels:
-    lines = [("SM load path", SMALL), (PEAK, FACT)]
+    lines: list[tuple[str | Figure, Style]] = [("SM load path", SMALL), (PEAK, FACT)]
     return Labels([Label(lines, at) for at in CORNERS[:count]], view, BEATS)
 
 
@@ -67,7 +67,7 @@ def test_six_labels_in_orbit_never_touch_nor_leave_the_safe_area_and_stay_readab
 
 
 def test_labels_glide_and_never_jump() -> None:
-    """At 60 frames a second and 120 beats a minute no label moves against its point by more than 12 px of 1080 lines a frame."""
+    """At 60 frames a second and 120 beats a minute no label moves against its point by more than 12 px a frame."""
     labels = crowd()
     for which in range(6):
         path = np.array([labels.offset(which, beat) for beat in np.arange(0.0, BEATS, 1 / 30)])

@@ -84,7 +84,8 @@ def test_who_hides_whom_is_what_a_ray_meets_first(plane: TextPlane, azimuth: flo
     """Boxes before, behind, beside and below the plane, none through it: every pixel away from an edge has the right colour."""
     rng = np.random.default_rng(7)
     normal = np.cross(plane.along, plane.up)
-    origin, size = [], []
+    origin: list[NDArray[np.float64]] = []
+    size: list[NDArray[np.float64]] = []
     for low in rng.uniform((-3, -3, 0), (3, 3, 2.2), (60, 3)):
         extent = rng.uniform(0.2, 0.6, 3)
         corners = low + extent * ((np.arange(8)[:, None] >> np.arange(3)) & 1)
