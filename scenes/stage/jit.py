@@ -33,7 +33,7 @@ f4, u4, i4, i8 = np.float32, np.uint32, np.int32, np.int64
 _HERE = Path(__file__).parent
 _KERNEL_FILES = (
     "assemble", "blit", "bloom", "build", "colour", "compose", "contact", "grid", "ground", "ink", "jit", "order", "pixels",
-    "records",
+    "records", "transitions/pieces", "transitions/portal", "transitions/smear",
 )  # fmt: skip
 
 

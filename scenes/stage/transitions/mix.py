@@ -61,13 +61,12 @@ class Mixer:
         s, width = self.cut.share, out.shape[1]
         reach = round(0.11 * width * hill(p, s) ** 2)
         weight = smooth(min(max((p - s) / 0.16 + 0.5, 0.0), 1.0))
-        first, second = self._plane("first", out), self._plane("second", out)
-        if weight <= 0.0 or weight >= 1.0:
+        if 0.0 < weight < 1.0:  # a mean of both is blurred: the same as both blurred and then mixed
+            first = self._plane("first", out)
+            smear.mixed(a, b, f4(weight), first)
+            smear.pan_blur(first, reach, out)
+        else:
             smear.pan_blur(a if weight <= 0.0 else b, reach, out)
-            return
-        smear.pan_blur(a, reach, first)
-        smear.pan_blur(b, reach, second)
-        smear.mixed(first, second, f4(weight), out)
 
     def _streak(self, a: Pixels, b: Pixels, p: float, out: Pixels) -> None:
         height, width = out.shape
@@ -117,7 +116,7 @@ class Mixer:
         x0, y0 = self.focus[0] * width, self.focus[1] * height
         reach = math.hypot(max(x0, width - x0), max(y0, height - y0))
         opening = smooth(min(p / 0.94, 1.0))
-        radius = 1.12 * reach * opening**1.7
+        radius = 1.12 * reach * opening**1.7 - 3.0 * (1.0 - opening)
         turn = math.radians(self.cut.heading) + (1.0 - opening) * 1.5
         angles = turn + 2.0 * math.pi * np.arange(7) / 7
         sides = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
@@ -144,7 +143,7 @@ class Mixer:
         out_by = height * (0.10 + 0.42 * noise[1]) * fall
         cx = x + away_x / length * out_by
         cy = y + away_y / length * out_by + height * 0.34 * t * t * (noise[2] + 0.25) - height * 0.10 * t * (1.0 - t) * noise[0]
-        scale = (1.0 - fall) * (1.0 + 0.9 * noise[1] * t) + 0.02
+        scale = (1.0 - fall) * (1.0 + 0.6 * noise[1] * t) + 0.02
         angle = (noise[2] - 0.5) * 4.2 * fall
         flat = 0.75 * noise[0] * np.sin(np.pi * np.minimum(fall, 0.999)) ** 2
         light = 1.0 - 0.45 * fall

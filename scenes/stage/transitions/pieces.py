@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from scenes.stage.jit import Array, Scalar, f4, i4, kernel, u4
 
 NIL, ONE, HALF, FULL = f4(0), f4(1), f4(0.5), f4(255)
@@ -14,7 +16,7 @@ NIL, ONE, HALF, FULL = f4(0), f4(1), f4(0.5), f4(255)
 
 @kernel
 def tiles(src: Array, pieces: Array, size: Scalar, out: Array) -> None:
-    """Draw square pieces of `src` over `out`, in order: each a voxel's face that has come loose and turned.
+    """Draw square pieces of `src` (contiguous) over `out`, in order: each a voxel's face that has come loose and turned.
 
     pieces (N, 10): its middle in src x, y; its middle in out x, y; scale; angle; how much lower it looks, 0..1 of its height;
     share that is left of its own light; strength of the light from beneath, in the colour that out has there; opacity.
@@ -23,6 +25,10 @@ def tiles(src: Array, pieces: Array, size: Scalar, out: Array) -> None:
     height, width = out.shape
     last_x, last_y = width - 2, height - 2
     m = i4(255)
+    flat_src = src.reshape(height * width)
+    place, texture = np.empty(width, np.int32), np.empty((4, width), np.uint32)
+    part_u, part_v, edges = np.empty(width, np.float32), np.empty(width, np.float32), np.empty(width, np.float32)
+    per_rim = f4(10) / size
     for n in range(pieces.shape[0]):
         q = pieces[n]
         sx, sy, cx, cy, scale, angle, flat, light, beneath, opacity = q[0], q[1], q[2], q[3], q[4], q[5], q[6], q[7], q[8], q[9]
@@ -35,44 +41,70 @@ def tiles(src: Array, pieces: Array, size: Scalar, out: Array) -> None:
         top, bottom = max(0, int(cy - reach)), min(height, int(cy + reach) + 2)
         if left >= right or top >= bottom:
             continue
+        if angle == NIL and scale == ONE:  # still in its place
+            for y in range(max(0, int(cy - half + HALF)), min(height, int(cy + half + HALF))):
+                x0, x1 = max(0, int(cx - half + HALF)), min(width, int(cx + half + HALF))
+                out[y, x0:x1] = src[y, x0:x1]
+            continue
         c, s = math.cos(angle), math.sin(angle)
         back = ONE / scale
         mx, my = min(width - 1, max(0, int(cx))), min(height - 1, max(0, int(cy)))
         base = i4(out[my, mx])
         br, bg, bb = f4(base & m), f4(i4(base >> i4(8)) & m), f4(i4(base >> i4(16)) & m)
         whole = HALF * size - HALF
+        ux, uy, vx, vy = c * back, s * back, -s * back / tall, c * back / tall
+        limit = HALF * size + HALF * back
         for y in range(top, bottom):
             dy = f4(y) - cy
-            row = out[y]
-            for x in range(left, right):
-                dx = f4(x) - cx
-                u, v = (dx * c + dy * s) * back, (dy * c - dx * s) * back / tall
-                edge = HALF * size - max(abs(u), abs(v))
-                cover = min(ONE, max(NIL, edge * scale + HALF)) if scale < f4(0.999) or angle != NIL else f4(edge > -HALF)
-                if cover <= NIL:
-                    continue
-                u, v = min(whole, max(-whole, u)) + sx, min(whole, max(-whole, v)) + sy
-                i, j = min(last_x, max(0, int(u))), min(last_y, max(0, int(v)))
-                fu, fv = min(ONE, max(NIL, u - f4(i))), min(ONE, max(NIL, v - f4(j)))
+            # where the row crosses the piece
+            x0, x1 = f4(left), f4(right)
+            for part in range(2):
+                step, base = (ux, uy * dy) if part == 0 else (vx, vy * dy)
+                if abs(step) < f4(1e-6):
+                    x1 = x1 if abs(base) <= limit else x0
+                else:
+                    middle, reach = -base / step, limit / abs(step)
+                    x0, x1 = max(x0, cx + middle - reach), min(x1, cx + middle + reach + ONE)
+            if x1 <= x0:
+                continue
+            first = int(x0)
+            row = out[y, first : int(x1)]
+            n_x = row.size
+            # three passes, of which only the middle one, that reads the texture, cannot be vectorised
+            at, across, down, border = place[:n_x], part_u[:n_x], part_v[:n_x], edges[:n_x]
+            for x in range(n_x):
+                dx = f4(x + first) - cx
+                u, v = dx * ux + dy * uy, dx * vx + dy * vy
+                border[x] = HALF * size - max(abs(u), abs(v))
+                u = min(f4(last_x), max(NIL, min(whole, max(-whole, u)) + sx))
+                v = min(f4(last_y), max(NIL, min(whole, max(-whole, v)) + sy))
+                i, j = i4(u), i4(v)
+                across[x], down[x] = min(ONE, u - f4(i)), min(ONE, v - f4(j))
+                at[x] = j * i4(width) + i
+            t00, t01, t10, t11 = texture[0, :n_x], texture[1, :n_x], texture[2, :n_x], texture[3, :n_x]
+            for x in range(n_x):
+                k = at[x]
+                t00[x], t01[x], t10[x], t11[x] = flat_src[k], flat_src[k + 1], flat_src[k + width], flat_src[k + width + 1]
+            for x in range(n_x):
+                fu, fv, edge = across[x], down[x], border[x]
                 w00, w01, w10, w11 = (ONE - fu) * (ONE - fv), fu * (ONE - fv), (ONE - fu) * fv, fu * fv
-                p, p1, p2, p3 = i4(src[j, i]), i4(src[j, i + 1]), i4(src[j + 1, i]), i4(src[j + 1, i + 1])
+                p, p1, p2, p3 = i4(t00[x]), i4(t01[x]), i4(t10[x]), i4(t11[x])
                 r = f4(p & m) * w00 + f4(p1 & m) * w01 + f4(p2 & m) * w10 + f4(p3 & m) * w11
                 p, p1, p2, p3 = i4(p >> i4(8)), i4(p1 >> i4(8)), i4(p2 >> i4(8)), i4(p3 >> i4(8))
                 g = f4(p & m) * w00 + f4(p1 & m) * w01 + f4(p2 & m) * w10 + f4(p3 & m) * w11
                 p, p1, p2, p3 = i4(p >> i4(8)), i4(p1 >> i4(8)), i4(p2 >> i4(8)), i4(p3 >> i4(8))
                 b = f4(p & m) * w00 + f4(p1 & m) * w01 + f4(p2 & m) * w10 + f4(p3 & m) * w11
                 # the edge catches the light from beneath, more of it than the face
-                rim = max(NIL, ONE - edge * f4(10) / size)
+                rim = max(NIL, ONE - edge * per_rim)
                 catch = beneath * (f4(0.10) + f4(0.55) * rim)
                 r, g = r * light + (br + f4(26)) * catch, g * light + (bg + f4(32)) * catch
                 b = b * light + (bb + f4(40)) * catch
-                share = cover * opacity
+                share = min(ONE, max(NIL, edge * scale + HALF)) * opacity
                 under = i4(row[x])
                 r0, g0, b0 = f4(under & m), f4(i4(under >> i4(8)) & m), f4(i4(under >> i4(16)) & m)
-                cr = i4(min(FULL, r0 + (r - r0) * share + HALF))
-                cg = i4(min(FULL, g0 + (g - g0) * share + HALF))
-                cb = i4(min(FULL, b0 + (b - b0) * share + HALF))
-                row[x] = u4(cr | i4(cg << i4(8)) | i4(cb << i4(16)) | i4(-16777216))
+                cr, cg = min(FULL, r0 + (r - r0) * share + HALF), min(FULL, g0 + (g - g0) * share + HALF)
+                cb = min(FULL, b0 + (b - b0) * share + HALF)
+                row[x] = u4(i4(cr) | i4(i4(cg) << i4(8)) | i4(i4(cb) << i4(16)) | i4(-16777216))
 
 
 @kernel
