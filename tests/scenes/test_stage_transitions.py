@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -176,7 +177,7 @@ def test_a_span_is_counted_alike_from_both_sides_of_the_cut() -> None:
     assert here.first == round((SONG.time(17) - 2 * 60 / 132) * 60)  # the song's 132 beats a minute
     assert there.last == round((SONG.time(17) + 1.5 * 60 / 132) * 60)
     steps = [here.progress(frame, cut.share) for frame in range(here.first, here.last)]
-    assert all(0.0 < b - a < 0.02 for a, b in zip(steps, steps[1:], strict=False)) and 0.0 < steps[0] and steps[-1] < 1.0
+    assert all(0.0 < b - a < 0.02 for a, b in pairwise(steps)) and 0.0 < steps[0] and steps[-1] < 1.0
 
 
 def test_travel_begins_and_ends_at_rest_and_goes_one_way_through_a_whip() -> None:
