@@ -26,6 +26,9 @@ SIZES = tuple(1 << power for power in range(10, 31, 2))
 
 QUICK_SIZES = (1 << 10, 1 << 16, 1 << 22, 1 << 24)
 VIRTUAL_RANKS = (2, 4, 8)
+VIRTUAL_LEAST = 1 << 20
+"""Ranks in one memory are timed from here on: smaller calls take as long as their launch, whatever the algorithm."""
+
 MEMORY_SHARE = 0.6
 BUS = "algorithm bandwidth x 2(n - 1)/n (nccl-tests, doc/PERFORMANCE.md)"
 NO_LINK = "ranks share one GPU's memory: no link is involved"
@@ -41,12 +44,18 @@ def sizes(quick: bool, memory: int, ranks_here: int) -> tuple[int, ...]:
     return tuple(size for size in wished if size * (2 * ranks_here + 4) <= memory * MEMORY_SHARE)
 
 
+def virtual_sizes(quick: bool, memory: int, ranks: int) -> tuple[int, ...]:
+    """Those of the sizes that fit which are large enough to be memory traffic; the largest in any case."""
+    fitting = sizes(quick, memory, ranks)
+    return tuple(size for size in fitting if size >= VIRTUAL_LEAST) or fitting[-1:]
+
+
 def _collect_virtual(bench: Bench) -> Raw:
     from measure.all_reduce_group import RankGroup
 
     rows: list[Raw] = []
     for ranks in VIRTUAL_RANKS:
-        wanted = Wanted(NAMES, sizes(bench.quick, bench.hardware.memory_size, ranks), bench.plan)
+        wanted = Wanted(NAMES, virtual_sizes(bench.quick, bench.hardware.memory_size, ranks), bench.plan)
         group = RankGroup([_device_id()] * ranks, max(wanted.sizes) // 4, per_sm=1 if bench.quick else 32)
         try:
             rows += hold(group, wanted, bench.step)
@@ -263,5 +272,5 @@ VIRTUAL = Subject(
     sources=SOURCES,
     collect=_collect_virtual,
     record=_record_virtual,
-    steps=lambda plan: len(VIRTUAL_RANKS) * len(QUICK_SIZES if plan.rounds == 1 else SIZES),
+    steps=lambda plan: len(VIRTUAL_RANKS) * len(virtual_sizes(plan.rounds == 1, 1 << 40, 2)),
 )

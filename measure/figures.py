@@ -1,10 +1,11 @@
 """The results of a measurement file, one by one: what two files are compared by.
 
 A figure counts as a result when it was measured with a spread: a roof, a rung's rate back to back and with a cold L2, a
-vendor's line, a latency in cycles, a value of a sweep, the cycles and the launch latency of a trace, the time of an all-reduce.
+vendor's line, a latency in cycles, a value of a sweep, the cycles of a trace, the time of an all-reduce.
 Left out is what repeats another figure (a time beside its rate, nanoseconds beside cycles, bandwidths and speed-ups worked out
-from a rate), what describes the machine (clocks, sizes, ticks), and hardware counters.  Published and datasheet figures and
-single readings are told beside the results, and do not count.
+from a rate), what describes the machine (clocks, sizes, ticks), and hardware counters.  Told beside the results, and not
+counted, are published and datasheet figures, single readings, and what a launch costs: that is the host's and its bus's as much
+as the GPU's.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from measure.records import AllReduce, Ladder, Measurements, Quantity
 
 REPEATS = ("time",)
 """Series of a sweep that repeat the samples of another series in another unit."""
+
+OF_HOST = ("sweeps.launches.", "traces.launch.launch_latency")
+"""What a launch costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +41,9 @@ class Figure:
 
     @property
     def counts(self) -> bool:
-        """Whether it is a result: measured, with quartiles of several samples."""
-        return self.quantity.source == "measured" and self.quantity.low is not None and (self.quantity.n or 0) > 1
+        """Whether it is a result of the GPU: measured, with quartiles of several samples."""
+        of_gpu = not self.key.startswith(OF_HOST)
+        return of_gpu and self.quantity.source == "measured" and self.quantity.low is not None and (self.quantity.n or 0) > 1
 
     @property
     def less_is_better(self) -> bool:

@@ -30,6 +30,9 @@ from measure.sanitizer_log import read
 from measure.suite import check_writable
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+TOOL_OPTIONS: Mapping[str, tuple[str, ...]] = {"racecheck": ("--racecheck-report", "hazard")}
+"""What one tool needs besides: the other reports of racecheck 2025.3 end the program where CuPy is loaded."""
+
 OPTIONS = ("--report-api-errors", "no", "--target-processes", "application-only", "--print-limit", "10000")
 """CuPy asks the driver for what it may not have, which is no fault; helpers of a subject are not the project's kernels."""
 
@@ -88,7 +91,7 @@ def under(sanitizer: Path, tool: str, subject: str) -> Ran:
     with TemporaryDirectory(prefix="sanitize-") as folder:
         notes = Path(folder) / "notes.json"
         child = (sys.executable, "-m", "measure.sanitized", tool, subject, str(notes))
-        command = (str(sanitizer), "--tool", tool, *OPTIONS, *kernel_filter(tool), *child)
+        command = (str(sanitizer), "--tool", tool, *OPTIONS, *TOOL_OPTIONS.get(tool, ()), *kernel_filter(tool), *child)
         try:
             result = subprocess.run(
                 command, capture_output=True, text=True, timeout=SECONDS, env=environment, cwd=root, check=False

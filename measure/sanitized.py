@@ -35,8 +35,8 @@ SMALL: Mapping[str, Mapping[str, Any]] = {
     "measure.gemm_bf16": {"QUICK_PROBLEM": Problem(256, 512, 256)},
     "measure.mma_roof": {"LAUNCH_SECONDS": 0.0},
     "measure.attention": {"QUICK_PROBLEM": Attention(1, 1, 256)},
-    "measure.gemv": {"QUICK_PROBLEM": GemvProblem(64, 4096), "FITS_NOT": 0},
-    "measure.all_reduce": {"QUICK_SIZES": (1 << 10, 1 << 16)},
+    "measure.gemv": {"QUICK_PROBLEM": GemvProblem(64, 4096), "LEAST_ROWS": 64, "FITS_NOT": 0},
+    "measure.all_reduce": {"QUICK_SIZES": (1 << 10, 1 << 19)},
 }
 """Sizes that fit every tile and no more, by module: instrumented code is up to some hundred times as slow."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 MARK = "========="
 _SUMMARY = re.compile(r"ERROR SUMMARY: (\d+) errors?|RACECHECK SUMMARY: (\d+) hazards? displayed")
-_WHERE = re.compile(r"\bat (?:0x[0-9a-f]+ in )?([A-Za-z_]\w*)(?=[+(\s]|$)")
+_WHERE = re.compile(r"\bat (?:0x[0-9a-f]+ in )?(?!__(?:shared|global|local)__)([A-Za-z_]\w*)(?=[+(\s]|$)")
 _NO_REPORT = ("COMPUTE-SANITIZER", "SUMMARY", "Target application returned", "Internal Sanitizer", "Error: process didn't")
 _REFUSALS = ("Device not supported", "Unable to find injection library", "requires a newer driver", "Insufficient privileges")
 
@@ -47,7 +47,7 @@ def _reports(lines: list[str]) -> Iterator[Report]:
                 yield Report(what, kernel)
             found = _WHERE.search(line)
             what, kernel = re.sub(r"\s+at .*", "", line.strip()), found[1] if found else ""
-        elif what and not kernel and (found := _WHERE.match(line.strip())):
+        elif what and not kernel and (found := _WHERE.search(line)):
             kernel = found[1]
     if what:
         yield Report(what, kernel)

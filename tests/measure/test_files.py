@@ -75,7 +75,7 @@ def test_the_ladder_climbs_and_stays_under_its_roofs(h200: Measurements) -> None
 
 
 def test_measured_roofs_do_not_exceed_what_the_hardware_can(h200: Measurements) -> None:
-    """Tensor cores: mma.sync reaches 62 to 65 % of what the datasheet gives for wgmma on this architecture (arXiv:2501.12084)."""
+    """Tensor cores: mma.sync reaches 62 to 65 % of what the datasheet gives for wgmma on Hopper (arXiv:2501.12084)."""
     for name, roof in h200.roofs.items():
         assert roof.measured is not None and len(roof.samples) == roof.measured.n
         for limit in (roof.computed, roof.datasheet):

@@ -248,3 +248,21 @@ def test_the_small_sizes_are_of_names_that_the_subjects_use() -> None:
     for module, values in sanitized.SMALL.items():
         for attribute, value in values.items():
             assert type(getattr(importlib.import_module(module), attribute)) in (type(value), int)
+
+
+HAZARDS = """\
+========= COMPUTE-SANITIZER
+========= Error: Potential RAW hazard detected at __shared__ 0x47c in block (0,0,0) :
+=========     Write Thread (31,0,0) at planted_racecheck+0xb0
+=========     Read Thread (32,0,0) at planted_racecheck+0xc0
+=========     Current Value : 128
+=========         Host Frame: main in sanitized.py:70
+=========
+========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)
+"""
+
+
+def test_a_hazard_names_its_kernel_and_not_its_memory() -> None:
+    """As compute-sanitizer 2025.3 printed it on an H200."""
+    log = read(HAZARDS)
+    assert log.reports == (Report("Error: Potential RAW hazard detected", "planted_racecheck"),) and log.counted == 1
