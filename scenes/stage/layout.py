@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from scenes.stage.claims import Figure
 from scenes.stage.keys import smooth
-from scenes.stage.overlay import APART, KEPT_CLEAR, SAFE, VISIBLE, Canvas, Point, Value, apart, clearance, value_at
+from scenes.stage.overlay import APART, KEPT_CLEAR, SAFE, VISIBLE, Canvas, Placed, Point, Value, apart, clearance, value_at
 from scenes.stage.palette import QUIET, Colour
 from scenes.stage.type import Style, measure_text
 
@@ -27,17 +27,15 @@ Avoid = Callable[[float], Sequence[tuple[float, float, float, float]]]
 STEP = 0.25  # beats between two samples of the plan
 GLIDE = 2.0  # beats that a label takes from one place to another
 AIR = 30.0  # design pixels kept between a label and anything else where there is room
+LEADER_AIR = 6.0  # between a leader and another text
 LEADING = 14.0  # between two lines of a label
+RESERVED = "reserved"
 NEAREST = 0.3  # depth at which a point counts as behind the camera
 REACHES = (44.0, 84.0, 140.0, 210.0, 300.0)  # from the point to the label, design pixels
 WAYS = tuple((math.cos(math.radians(a)), -math.sin(math.radians(a))) for a in (40, 140, 90, 12, 168, -40, 220, -90))
 PLACES = tuple((x * reach, y * reach) for reach in REACHES for x, y in WAYS)  # the plan likes earlier ones better
-BLOCKED, CROWDED, MOVED, FURTHER = (
-    400.0,
-    3.0,
-    60.0,
-    0.12,
-)  # costs: a sample that is; a move over 100 px; each place down the list
+BLOCKED, CROSSED, CROWDED = 400.0, 300.0, 3.0  # costs of a sample: on something, its leader over something, near something
+MOVED, FURTHER = 60.0, 0.12  # costs of a move by 100 px, of each place further down the list
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +95,7 @@ class Labels:
         return float(mean[0]), float(mean[1])
 
     def draw(self, canvas: Canvas) -> None:
+        standing = []
         for which, label in enumerate(self.labels):
             opacity = value_at(label.opacity, canvas.beat)
             if opacity <= 0.004:
@@ -106,10 +105,28 @@ class Labels:
                 continue
             box = box_at(x, y, self.offset(which, canvas.beat), label.size(canvas.scale))
             opacity *= min(clearance(*box), apart(canvas, *box), _inside(*box), _inside(x, y, x, y))
+            opacity *= self._clear_way(canvas, (x, y), box)
             if opacity > 0.004:
-                self._letter(canvas, label, (x, y), box, opacity)
+                standing.append((label, (x, y), box, opacity))
+                self._reserve(canvas, box, opacity)
+        canvas.placed[:] = [taken for taken in canvas.placed if taken.kind != RESERVED]
+        for label, point, box, opacity in standing:  # leaders first: where they must cross a text they pass beneath it
+            self._lead(canvas, label, point, box, opacity)
+        for label, point, box, opacity in standing:
+            self._letter(canvas, label, point, box, opacity)
 
-    def _letter(
+    def _clear_way(self, canvas: Canvas, point: tuple[float, float], box: tuple[float, float, float, float]) -> float:
+        """1 for a leader that passes no text, 0 for one that touches one, smooth between."""
+        texts = np.array([(b.left, b.top, b.right, b.bottom) for b in canvas.placed], float).reshape(-1, 4) / canvas.scale
+        gap = float(_gaps(_leaders(np.array(point), np.array([box]))[0], texts).min())
+        return smooth(min(max(gap / LEADER_AIR, 0.0), 1.0))
+
+    def _reserve(self, canvas: Canvas, box: tuple[float, float, float, float], opacity: float) -> None:
+        """Tell the labels that follow in this frame that a box is taken."""
+        left, top, right, bottom = (side * canvas.scale for side in box)
+        canvas.placed.append(Placed("", left, top, right, bottom, opacity, RESERVED))
+
+    def _lead(
         self, canvas: Canvas, label: Label, point: tuple[float, float], box: tuple[float, float, float, float], opacity: float
     ) -> None:
         x, y = point
@@ -121,6 +138,12 @@ class Labels:
             canvas.line(x, y, ex, ey, 2.6, label.colour, opacity)
         canvas.disc(x, y, 7.0, (0.0, 0.0, 0.0), 0.55 * opacity)
         canvas.disc(x, y, 4.5, label.colour, opacity)
+
+    def _letter(
+        self, canvas: Canvas, label: Label, point: tuple[float, float], box: tuple[float, float, float, float], opacity: float
+    ) -> None:
+        x = point[0]
+        nx = min(max(x, box[0]), box[2])
         align: float = 0.0 if nx >= x + 8 else 1.0 if nx <= x - 8 else 0.5
         baseline = box[1]
         for what, style in label.lines:
@@ -158,6 +181,14 @@ def _gaps(boxes: Floats, others: Floats) -> Floats:
     return nearest
 
 
+def _leaders(point: Floats, boxes: Floats) -> Floats:
+    """(P, 8, 4) spots along the leader from a point (2,) to each of boxes (P, 4), as boxes without extent."""
+    end = np.clip(point, boxes[:, :2], boxes[:, 2:])
+    share = np.linspace(0.0, 1.0, 8, endpoint=False)[None, :, None]
+    spots = point + (end - point)[:, None] * share
+    return np.concatenate([spots, spots], -1)
+
+
 def plan(labels: Sequence[Label], view: View, beats: float, avoid: Avoid) -> list[Floats]:
     """For each label its offsets (N, 2) from its point, sampled every STEP beats of a passage."""
     moments = np.arange(math.ceil(beats / STEP) + 1) * STEP
@@ -166,6 +197,7 @@ def plan(labels: Sequence[Label], view: View, beats: float, avoid: Avoid) -> lis
         np.array([value_at(label.opacity, beat) > VISIBLE for beat in moments]) & (place[:, 2] > NEAREST)
         for label, place in zip(labels, points, strict=True)
     ]
+    leaders: list[list[tuple[float, float, float, float]]] = [[] for _ in moments]
     taken = [[*KEPT_CLEAR, *avoid(beat)] if any(s[n] for s in shown) else [] for n, beat in enumerate(moments)]
     spots = np.array(PLACES)
     far = np.linalg.norm(spots[:, None] - spots[None], axis=-1)
@@ -184,11 +216,17 @@ def plan(labels: Sequence[Label], view: View, beats: float, avoid: Avoid) -> lis
                 np.minimum(b[:, 0] - SAFE[0], b[:, 1] - SAFE[1]), np.minimum(SAFE[2] - b[:, 2], SAFE[3] - b[:, 3])
             )
             gap = np.minimum(gap, edge)
+            way = _leaders(points[k][n, :2], b).reshape(-1, 4)
+            crossed = _gaps(way, np.array(taken[n], float).reshape(-1, 4)).reshape(len(b), -1).min(1)
+            crossed = np.minimum(crossed, _gaps(b, np.array(leaders[n], float).reshape(-1, 4)))
+            cost[n] += np.where(crossed < LEADER_AIR, CROSSED, 0.0)
             cost[n] += np.where(gap < APART, BLOCKED - np.maximum(gap, -400), CROWDED * np.maximum(0.0, AIR - gap) / AIR)
         chosen = _cheapest(cost, switch)
         paths.append(spots[chosen])
         for n in np.flatnonzero(shown[k]):
-            taken[n].append(tuple(boxes[n, chosen[n]]))
+            box = boxes[n, chosen[n]]
+            taken[n].append(tuple(box))
+            leaders[n] += [tuple(spot) for spot in _leaders(points[k][n, :2], box[None])[0]]
     return paths
 
 

@@ -133,8 +133,10 @@ class Canvas:
         pixels, ox, oy, width, cap = sprite(text, style, scale, "whole" if self.inked else "halo")
         left = x * scale - {"left": 0.0, "centre": width / 2, "right": width}[align]
         baseline = y * scale
-        if veiled:
-            self.veil(left / scale, (baseline - cap) / scale, (left + width) / scale, y, style.colour, opacity)
+        if veiled and (words := text.strip()):  # not beneath its spaces: beside them other words may stand
+            first = left + width - sprite(text.lstrip(), style, scale)[3] if words != text else left
+            last = left + sprite(text.rstrip(), style, scale)[3] if words != text else left + width
+            self.veil(first / scale, (baseline - cap) / scale, last / scale, y, style.colour, opacity)
         blit_smooth(self.pixels, pixels, left - ox, baseline - oy, opacity)
         if opacity > VISIBLE:
             self.placed.append(Placed(text, left, baseline - cap, left + width, baseline, opacity, kind, style.colour))

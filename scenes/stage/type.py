@@ -171,7 +171,7 @@ def fill_segment(
 
 @kernel
 def veil(out: Sprite, x0: float, y0: float, x1: float, y1: float, feather: float, limit: float, opacity: float) -> None:
-    """Dim what is brighter than luminance `limit` (0..1) down to it inside of a rectangle, ever less over `feather` px around it.
+    """Dim what is brighter than luminance `limit` (0..1) down to it inside a rectangle, ever less over `feather` px around it.
 
     What is darker stays as it is, so that no plate shows where none is needed.
     """
