@@ -247,6 +247,6 @@ def code_of(text: str) -> str:
 def sources_sha256(paths: Iterable[Path] | None = None) -> str:
     """Digest over the code of CUDA sources, all if none are given: figures of other code are not these kernels'."""
     digest = hashlib.sha256()
-    for path in sorted(ROOT.rglob("*.cu") if paths is None else set(paths)):
+    for path in sorted(ROOT.rglob("*.cu*") if paths is None else set(paths)):
         digest.update(f"{path.relative_to(ROOT).as_posix()}\0{code_of(path.read_text(encoding='utf-8'))}\0".encode())
     return digest.hexdigest()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -16,7 +14,8 @@ from typing import Any, Protocol
 from kernels.catalogue import KernelError
 from measure import schema
 from measure.device import Hardware, describe, driver_version, explain, python_version, require_gpu, throttle_reasons
-from measure.errors import MeasureError, NoGPUError, OutputError, SchemaError
+from measure.errors import MeasureError, NoGPUError, SchemaError
+from measure.files import write_bytes
 from measure.records import Device
 from measure.subject import Bench, Raw, Subject
 from measure.timing import FULL, QUICK, Plan, Stopwatch
@@ -158,14 +157,7 @@ def _write(path: Path, text: str) -> None:
         import gzip
 
         data = gzip.compress(data, mtime=0)
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "wb") as out:
-            out.write(data)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror}") from None
+    write_bytes(path, data)
 
 
 def _today() -> str:
@@ -173,9 +165,13 @@ def _today() -> str:
 
 
 def _release() -> None:
+    """Give memory back; after a fault that CUDA does not get over, there is none to give."""
     import cupy
 
-    cupy.get_default_memory_pool().free_all_blocks()
+    try:
+        cupy.get_default_memory_pool().free_all_blocks()
+    except cupy.cuda.runtime.CUDARuntimeError:
+        pass
 
 
 def _versions() -> dict[str, str | None]:

@@ -23,7 +23,7 @@ class _Lines:
     def step(self, words: str) -> None:
         self._done += 1
         spent = time.monotonic() - self._began
-        left = spent / self._done * (self._total - self._done)
+        left = spent / self._done * max(0, self._total - self._done)
         print(f"[{self._done}/{self._total}] {words}  ({spent:.0f} s, about {left:.0f} s left)", file=sys.stderr, flush=True)
 
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import os
 import re
-import tempfile
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -22,7 +20,8 @@ from cattrs.cols import homogenous_tuple_structure_factory, mapping_structure_fa
 from cattrs.errors import ForbiddenExtraKeysError
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
 
-from measure.errors import OutputError, SchemaError
+from measure.errors import SchemaError
+from measure.files import write_text
 from measure.records import SCHEMA_VERSION, Measurements, Quantity
 
 T = TypeVar("T")
@@ -249,19 +248,7 @@ def dumps(measurements: Measurements) -> str:
 
 def save(measurements: Measurements, path: Path) -> Path:
     """Write a file whole or not at all.  Raises OutputError where it cannot be written, SchemaError for invalid records."""
-    text = dumps(measurements)
-    temporary = None
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except OSError as error:
-        if temporary is not None and os.path.exists(temporary):
-            os.unlink(temporary)
-        raise OutputError(f"{path}: cannot be written: {error.strerror}") from None
-    return path
+    return write_text(path, dumps(measurements))
 
 
 def _quantities(record: object, path: str) -> Iterator[tuple[str, Quantity]]:
