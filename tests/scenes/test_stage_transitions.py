@@ -41,9 +41,9 @@ def channels(image: Picture) -> NDArray[np.float64]:
 A, B = picture(1), picture(2)
 
 
-def drawn(kind: Kind, progress: float, a: Picture = A, b: Picture = B, **options: float) -> Picture:
+def drawn(kind: Kind, progress: float, a: Picture = A, b: Picture = B, heading: float = 0.0) -> Picture:
     out = np.zeros_like(a)
-    Mixer(Cut(kind, 1.0, 1.0, **options), (0.4, 0.55)).draw(a, b, progress, out)
+    Mixer(Cut(kind, 1.0, 1.0, heading), (0.4, 0.55)).draw(a, b, progress, out)
     return out
 
 

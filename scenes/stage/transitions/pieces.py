@@ -43,8 +43,8 @@ def tiles(src: Array, pieces: Array, size: Scalar, out: Array) -> None:
             continue
         if angle == NIL and scale == ONE:  # still in its place
             for y in range(max(0, int(cy - half + HALF)), min(height, int(cy + half + HALF))):
-                x0, x1 = max(0, int(cx - half + HALF)), min(width, int(cx + half + HALF))
-                out[y, x0:x1] = src[y, x0:x1]
+                i0, i1 = max(0, int(cx - half + HALF)), min(width, int(cx + half + HALF))
+                out[y, i0:i1] = src[y, i0:i1]
             continue
         c, s = math.cos(angle), math.sin(angle)
         back = ONE / scale
@@ -59,12 +59,12 @@ def tiles(src: Array, pieces: Array, size: Scalar, out: Array) -> None:
             # where the row crosses the piece
             x0, x1 = f4(left), f4(right)
             for part in range(2):
-                step, base = (ux, uy * dy) if part == 0 else (vx, vy * dy)
+                step, here = (ux, uy * dy) if part == 0 else (vx, vy * dy)
                 if abs(step) < f4(1e-6):
-                    x1 = x1 if abs(base) <= limit else x0
+                    x1 = x1 if abs(here) <= limit else x0
                 else:
-                    middle, reach = -base / step, limit / abs(step)
-                    x0, x1 = max(x0, cx + middle - reach), min(x1, cx + middle + reach + ONE)
+                    middle, far = -here / step, limit / abs(step)
+                    x0, x1 = max(x0, cx + middle - far), min(x1, cx + middle + far + ONE)
             if x1 <= x0:
                 continue
             first = int(x0)
