@@ -77,3 +77,30 @@ def test_the_hud_shows_a_dash_before_the_first_rung_and_can_leave() -> None:
     empty = canvas(0, 1080)
     Hud("TITLE", "Ch. 2", "GPU", lambda beat: None, "of the peak", opacity=0.0).draw(empty)
     assert empty.placed == [] and (empty.pixels == 0xFF000000).all()
+
+
+def test_a_track_without_words_has_no_lyric_line() -> None:
+    page = canvas(round(1.6 * FPS))
+    Lyric(Timeline("silent", 8.0, BEATS, (0, 4, 8, 12, 16)), 1 / FPS).draw(page)
+    assert page.placed == [] and (page.pixels == 0xFF000000).all()
+
+
+def test_what_lies_beneath_the_line_does_not_change_as_words_light_up() -> None:
+    """Bright picture under the line: after each word the same light is left beside the letters."""
+
+    def beside(seconds: float) -> int:
+        page = canvas(round(seconds * FPS))
+        page.pixels[:] = 0xFFC0C0C0
+        Lyric(TRACK, 1 / FPS).draw(page)
+        return int(page.pixels[round(940 * page.scale), 480]) & 255
+
+    assert beside(1.1) == beside(1.5) == beside(2.4) < 0xC0
+
+
+def test_lamps_that_are_off_are_seen_at_3_to_1() -> None:
+    page = canvas(round(BEATS[1] * FPS), 1080)
+    Lamps(Clock(TRACK, 1, 4, FPS)).draw(page)
+    x, y = lamp_places(4)[0]
+    off, rim = (int(page.pixels[int(y), int(x + d)]) for d in (0, LAMP_RADIUS + 2))
+    light = [luminance(((p & 255) / 255, (p >> 8 & 255) / 255, (p >> 16 & 255) / 255)) for p in (off, rim)]
+    assert (light[0] + 0.05) / (light[1] + 0.05) >= 3.0

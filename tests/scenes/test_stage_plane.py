@@ -9,8 +9,11 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
+from measure.dataset import Reading
+from measure.records import Device, Quantity
 from scenes.stage import plane as planes
 from scenes.stage.camera import Camera
+from scenes.stage.claims import figure
 from scenes.stage.plane import PlaneError, TextPlane
 from scenes.stage.raster import Raster
 from scenes.stage.type import HEADLINE, LABEL, load_font
@@ -206,3 +209,12 @@ def test_texts_are_written_once_and_frames_repeat() -> None:
 def test_a_plane_without_height_or_span_is_refused_in_one_line(change: dict[str, object]) -> None:
     with pytest.raises(PlaneError, match="expected a height above 0 and two directions that span a plane"):
         replace(STANDING, **change)  # type: ignore[arg-type]
+
+
+def test_a_figure_on_a_plane_is_a_claim_only_where_it_is_seen() -> None:
+    shown = figure(Reading("roofs.l2", Quantity(7.9, "TB/s", "measured"), Device("NVIDIA Test", "test"), "test-file"), 1)
+    plane = replace(TextPlane.standing("7.9 TB/s", WHITE, (0, 0, 1), 0.4, align="centre"), figure=shown)
+    front, back, aside = (Camera((0, y, 1), (x, 0, 1)) for x, y in ((0, -9), (0, 9), (20, -9)))
+    for camera, found in ((front, [shown]), (back, []), (aside, [])):
+        assert planes.seen_figures([plane], camera, WIDTH, HEIGHT) == found
+    assert planes.seen_figures([plane.shown(0.02)], front, WIDTH, HEIGHT) == []
