@@ -274,9 +274,15 @@ class Run:
         x = value_at(self.x, beat) - {"left": 0.0, "centre": width / 2, "right": width}[self.align]
         y, opacity = value_at(self.y, beat), value_at(self.opacity, beat)
         tallest = max((measure_text(text, style, canvas.scale)[1] for text, style, _ in texts if text), default=0.0)
-        if opacity > VISIBLE and width:
-            canvas.veil(x, y - tallest / canvas.scale, x + width, y, QUIET, opacity)
+        placed = []
         for text, style, shown in texts:
             if text:
-                canvas.write(text, style, x, y, "left", opacity * value_at(shown, beat), veiled=False)
+                placed.append((text, style, x, opacity * value_at(shown, beat)))
                 x += sprite(text, style, canvas.scale)[3] / canvas.scale
+        # beneath each part as far as it shows: a part that is not there yet must not darken another line in its place
+        for text, style, left, part in placed:
+            if part > VISIBLE and text.strip():
+                right = left + sprite(text, style, canvas.scale)[3] / canvas.scale
+                canvas.veil(left, y - tallest / canvas.scale, right, y, QUIET, part)
+        for text, style, left, part in placed:
+            canvas.write(text, style, left, y, "left", part, veiled=False)
