@@ -131,7 +131,7 @@ def test_sectors_a_request_by_stride(h200: Measurements) -> None:
     useful = series["useful"].values
     assert useful["1"].value / useful["8"].value == pytest.approx(8, rel=0.05)
     moved = {one.name: one for one in h200.sweeps["misalignment"].series}["sectors_counted"].values
-    assert (moved["0"].value, moved["1"].value) == (pytest.approx(4, rel=0.01), pytest.approx(5, rel=0.01))
+    assert [moved["0"].value, moved["1"].value] == pytest.approx([4, 5], rel=0.01)
 
 
 INDEPENDENT = {
