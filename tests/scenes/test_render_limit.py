@@ -162,7 +162,8 @@ def test_pixel_code_is_compiled_by_one_process_and_its_parts_are_in_it(tmp_path:
 def test_each_process_s_memory_is_told(tmp_path: Path) -> None:
     film = short_film.request(tmp_path, rows=short_film.ROWS[1:])
     made = make(film, tmp_path / "film.mp4", Cache(tmp_path / "cache"), 1)
-    assert len(made.peaks) == 1 and 50e6 < made.peaks[0] == made.peak_memory < 3e9  # of the tests' own process, whatever ran before
+    # the tests' own process draws, whatever ran in it before
+    assert len(made.peaks) == 1 and 50e6 < made.peaks[0] == made.peak_memory < 3e9
     assert f"at most {made.peaks[0] / 1e6:.0f} MB in each process" in report.summary(made, film.quality)
 
 
