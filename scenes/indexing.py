@@ -38,7 +38,7 @@ class Indexing(Passage):
 
         # Cut in on the cube; the plain sinks away from the outside in, eight blocks of seats stay and are lifted onto slabs.
         self.hud_shown.set(0.0, -1.0).to(1.0, self.at(1, 4), 1.0)
-        light = Path([(0.0, CUT_LIGHT), (self.at(1, 3), (20.0, 0.37, 46.0)), (self.at(2, 3), (44.0, 0.8, 58.0))])
+        light = Path([(0.0, CUT_LIGHT), (self.at(2), (44.0, 1.35, 58.0))])
         self.prop(Scenery(lambda world, beat: light_hall(world, self._focus(beat), *light(beat))))
         self.prop(Plain(hall, self._outside, lambda beat, distance: np.zeros_like(distance)))
         tiers.tray.to(1.0, self.at(1, 4), 1.0, overshoot)

@@ -10,7 +10,8 @@ After WCAG 2.2, success criterion 2.3.1 and its definition of "general flash and
   of a third of the picture's width and height (341 x 256 of 1024 x 768, a 10 degree field of vision).
 - *Extended*, as Electronic Arts' IRIS has it: two or three flashes a second kept up for four seconds out of five fail as well.
 
-Frames are averaged to cells first.  This is our implementation of those rules, not a certificate.
+Frames are averaged to cells first.  A pattern that moves brightens as much as it darkens and is none.  This is our
+implementation of those rules, not a certificate.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Literal
 import av
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import uniform_filter
+from scipy.ndimage import maximum_filter, minimum_filter, uniform_filter
 
 from scenes.render.errors import RequestError
 from scenes.stage.jit import kernel
@@ -40,6 +41,7 @@ RED_CHANGE = 0.2  # distance in u'v'
 AREA = 0.25  # of a field
 FIELD = 3  # a field is the picture's width and height over this
 MOST = 6  # transitions in a second: three flashes
+RISE = 0.1  # seconds that a flash may take to come up
 EXTENDED = (4, 4.0, 5.0)  # transitions in a second, kept up so long, out of so long
 
 _LINEAR = np.array(
@@ -163,6 +165,7 @@ class _Counter:
 
     def __init__(self, fps: float) -> None:
         self._fps = fps
+        self._recent: deque[Floats] = deque(maxlen=max(1, round(RISE * fps)))
         self._second: deque[NDArray[np.bool_]] = deque()
         self._window: deque[NDArray[np.bool_]] = deque()
         self._last = np.zeros(0, np.int8)
@@ -175,14 +178,32 @@ class _Counter:
         if not self._second:
             self._last = np.zeros(up.shape, np.int8)
             self._counts, self._often = np.zeros(up.shape, np.int32), np.zeros(up.shape, np.int32)
-        turned = (up & (self._last != 1)) | (down & (self._last != -1))
-        self._last = np.where(up, 1, np.where(down, -1, self._last)).astype(np.int8)
+        rises, falls = self._together(up, down)
+        turned_up, turned_down = up & rises & (self._last != 1), down & falls & (self._last != -1)
+        turned = turned_up | turned_down
+        self._last = np.where(turned_up, 1, np.where(turned_down, -1, self._last)).astype(np.int8)
         least, kept_up, window = EXTENDED
         self._counts = self._counts + _slide(self._second, turned, max(1, round(self._fps)))
         self._often = self._often + _slide(self._window, self._counts >= least, round(window * self._fps))
         for found, bad in ((self._plain, self._counts > MOST), (self._extended, self._often >= kept_up * self._fps)):
             area = _largest_share(bad) if bad.any() else 0.0
             found.append((int(self._counts[bad].max(initial=0)) if area > AREA else 0, area))
+
+    def _together(self, up: NDArray[np.bool_], down: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Where a field rises, and where one falls, as a whole: more of it one way than the other, by the area that counts.
+
+        A pattern that moves brightens as many places as it darkens; that is no flash, however fine its light and dark.
+        """
+        self._recent.append(up.astype(np.float32) - down)
+        rises, falls = np.zeros(up.shape, bool), np.zeros(up.shape, bool)
+        if up.any() or down.any():
+            net = np.zeros(up.shape, np.float32)
+            for change in reversed(self._recent):  # a flash may take a few frames to come up
+                net = net + change
+                share = uniform_filter(net, size=_field(up.shape), mode="constant")
+                rises |= maximum_filter(share, size=_field(up.shape), mode="constant") > AREA
+                falls |= minimum_filter(share, size=_field(up.shape), mode="constant") < -AREA
+        return rises, falls
 
     def violations(self, plain: Kind, extended: Kind) -> Iterator[Violation]:
         """Stretches with too many transitions in a second, and those with nearly too many for too long."""
@@ -203,9 +224,14 @@ def _slide(window: deque[NDArray[np.bool_]], new: NDArray[np.bool_], length: int
     return change
 
 
+def _field(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Rows and columns of a field."""
+    return tuple(max(1, round(length / FIELD)) for length in shape)
+
+
 def _largest_share(changed: NDArray[np.bool_]) -> float:
     """The largest share of any field that changed."""
-    size = tuple(max(1, round(length / FIELD)) for length in changed.shape)
+    size = _field(changed.shape)
     shares = uniform_filter(changed.astype(np.float32), size=size, mode="constant")
     # only fields that lie wholly inside of the picture count
     inside = tuple(slice(width // 2, length - (width - 1) // 2) for width, length in zip(size, changed.shape, strict=True))

@@ -106,6 +106,24 @@ def test_a_slow_sweep_of_light_is_no_flash() -> None:
     assert kinds(film()) == set()
 
 
+@pytest.mark.parametrize("speed", [1, 3, 7])
+def test_a_pattern_that_moves_is_no_flash(speed: int) -> None:
+    """A checkerboard of 8 cells that slides: every place turns several times a second, the field stays as bright as it is."""
+    y, x = np.mgrid[:HEIGHT, :WIDTH]
+
+    def film() -> Iterator[Frame]:
+        for index in range(3 * FPS):
+            board = ((x + speed * index) // 8 + y // 8) % 2
+            yield (255 * board[:, :, None]).astype(np.uint8).repeat(3, axis=2)
+
+    assert kinds(film()) == set()
+
+
+@pytest.mark.parametrize("hertz", [5, 7.5, 15])
+def test_fast_flicker_is_found_up_to_the_frame_rate(hertz: float) -> None:
+    assert "general" in kinds(flicker(hertz, 2.0))
+
+
 def test_where_and_how_much_is_said() -> None:
     calm: Callable[[float], Iterator[Frame]] = lambda seconds: flicker(0.01, seconds, BLACK, BLACK)  # noqa: E731
     frames = [*calm(2.0), *flicker(5, 1.0), *calm(2.0)]
