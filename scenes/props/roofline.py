@@ -313,4 +313,3 @@ def light_the_hall(world: World, beat: float) -> None:
     world.light = Light(focus=(1.0, 0.0), radius=13.0, ambient=0.40)
     world.fog = Fog(start=22.0, end=62.0)
     world.ground = Ground(spacing=1.5)
-
