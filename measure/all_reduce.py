@@ -13,12 +13,13 @@ from typing import Any
 from kernels.all_reduce.algorithms import ALGORITHMS, SOURCES
 from kernels.all_reduce.schedule import MOST_RANKS, received
 from measure import links
-from measure.all_reduce_contest import NCCL, Wanted, hold, size_words
+from measure.all_reduce_contest import NCCL, Wanted, hold
 from measure.errors import Unsupported, VerificationError
 from measure.ladder_record import verification_record
 from measure.records import AllReduce, AllReduceRun, Measurements, Quantity, Verification
 from measure.subject import Bench, Context, Raw, Subject
 from measure.timing import summarise
+from measure.wording import size_words
 
 NAMES = tuple(one.name for one in ALGORITHMS)
 SIZES = tuple(1 << power for power in range(10, 31, 2))

@@ -16,6 +16,7 @@ from measure import verify
 from measure.all_reduce_check import Verdict
 from measure.subject import Raw
 from measure.timing import Plan
+from measure.wording import size_words
 
 NCCL = "nccl"
 ODD_COUNTS = (1, 3, 5, 31, 127, 1023, 4099, 65_539)
@@ -141,14 +142,6 @@ def fastest(group: Ranks, name: str, count: int) -> tuple[int, float]:
 def calls_a_sample(seconds: float, sample: float) -> int:
     """How many calls of this length fill one sample."""
     return min(max(1, math.ceil(sample / seconds)), MOST_CALLS) if seconds > 0 else 1
-
-
-def size_words(size: int) -> str:
-    """As `64 KiB`."""
-    for unit, words in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-        if size >= unit:
-            return f"{size / unit:g} {words}"
-    return f"{size} B"
 
 
 def _default(shapes: Sequence[int]) -> int:

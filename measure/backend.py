@@ -82,7 +82,7 @@ class Live:
             absent = explain(str(error))
         reasons = throttle_reasons()
         _release()
-        return Collected(raw, round(time.monotonic() - began, 2), _today(), reasons, absent)
+        return Collected(raw, round(time.monotonic() - began, 2), today(), reasons, absent)
 
 
 class Recorded:
@@ -106,7 +106,7 @@ class Recorded:
         """What was recorded."""
         step(subject.name)
         found = self._subjects.get(subject.name)
-        return found if found is not None else Collected(None, 0.0, _today(), absent="not in the recording")
+        return found if found is not None else Collected(None, 0.0, today(), absent="not in the recording")
 
 
 @dataclass(slots=True)
@@ -160,7 +160,8 @@ def _write(path: Path, text: str) -> None:
     write_bytes(path, data)
 
 
-def _today() -> str:
+def today() -> str:
+    """As `2026-12-02`, UTC."""
     return datetime.now(UTC).date().isoformat()
 
 

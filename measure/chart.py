@@ -5,9 +5,8 @@ Needs matplotlib (the extra `plot`), which is imported where it is used: a GPU i
 
 from __future__ import annotations
 
+import io
 import itertools
-import os
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
@@ -18,6 +17,7 @@ from measure import chart_words as words
 from measure.chart_data import View, decades, limits
 from measure.chart_sheet import COMPUTE, GRID, GROUND, LADDERS, MEMORY, OTHER, PLATE, QUIET, TEXT, Sheet
 from measure.errors import MeasureError, OutputError
+from measure.files import write_bytes
 from measure.labels import Box, Segment
 from measure.wording import figure
 
@@ -156,15 +156,10 @@ def _marks(sheet: Sheet, one: View, dim: bool) -> None:
 
 def _write(picture: Any, path: Path) -> None:
     """The file whole or not at all."""
-    temporary = None
+    memory = io.BytesIO()
+    picture.savefig(memory, format="png", facecolor=GROUND, metadata={"Software": None})
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".png", dir=path.parent)
-        os.close(handle)
-        picture.savefig(temporary, facecolor=GROUND, metadata={"Software": None})
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
     except OSError as error:
-        if temporary is not None and os.path.exists(temporary):
-            os.unlink(temporary)
         raise OutputError(f"{path}: cannot be written: {error.strerror}") from None
+    write_bytes(path, memory.getvalue())

@@ -20,6 +20,7 @@ from measure.errors import VerificationError
 from measure.records import Latency, Measurements, Quantity
 from measure.subject import Bench, Context, Raw, Subject
 from measure.timing import summarise
+from measure.wording import size_words
 
 LINE = 128
 PAGE = 2 << 20  # what the driver maps device memory in
@@ -216,14 +217,6 @@ def _reference(raw: Mapping[str, Any]) -> str:
         low, middle, high = np.percentile(raw["each"], (10, 50, 90))
         words += f"; hop by hop, counter reads included: 10 % below {low:.0f}, half below {middle:.0f}, 90 % below {high:.0f}"
     return words
-
-
-def size_words(size: int) -> str:
-    """Bytes in a reader's words: 16 KiB, 48 MiB, 2 GiB."""
-    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB")):
-        if size >= unit:
-            return f"{size / unit:.3g} {name}"
-    return f"{size / 1024:.3g} KiB"
 
 
 SUBJECT = Subject(

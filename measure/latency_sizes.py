@@ -12,10 +12,11 @@ from typing import Any
 
 from kernels.roofs.probes import LATENCY
 from measure.device import Hardware
-from measure.latency import LINE, PAGE, SHORT, Sample, chain, cycles_a_hop, follow, size_words
+from measure.latency import LINE, PAGE, SHORT, Sample, chain, cycles_a_hop, follow
 from measure.records import Measurements, Quantity, Series, Sweep, Verification
 from measure.subject import Bench, Context, Raw, Subject
 from measure.timing import summarise
+from measure.wording import size_words
 
 SMALLEST = 1 << 10
 LARGEST = 4 << 30

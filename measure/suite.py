@@ -7,13 +7,12 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from kernels.catalogue import sources_sha256
 from measure import schema
-from measure.backend import Backend, Collected, Keeping, Live, Recorded
+from measure.backend import Backend, Collected, Keeping, Live, Recorded, today
 from measure.errors import MeasureError, OutputError, SchemaError
 from measure.progress import progress
 from measure.records import SCHEMA_VERSION, Measurements, Run, SubjectRun
@@ -67,7 +66,7 @@ def measure(
         for subject in wanted:
             missing = [name for name in subject.needs if name not in _subjects(found)]
             if missing:
-                collected = Collected(None, 0.0, _today(), absent=f"{missing[0]} was not measured")
+                collected = Collected(None, 0.0, today(), absent=f"{missing[0]} was not measured")
             else:
                 collected = backend.collect(subject, quick, show.step)
             if collected.absent:
@@ -147,7 +146,7 @@ def _with_subject(found: Measurements, subject: Subject, collected: Collected, b
 
 def _run(found: Measurements, backend: Backend) -> Run:
     """The record of the run so far, with every version that can change a figure."""
-    run = found.run or Run(date=_today())
+    run = found.run or Run(date=today())
     subjects = run.subjects.values()
     held = sorted({reason for one in subjects for reason in one.throttle_reasons})
     slow = any(rung.throttled for ladder in found.ladders.values() for rung in ladder.rungs)
@@ -161,7 +160,3 @@ def _run(found: Measurements, backend: Backend) -> Run:
         throttled=bool(held) or slow,
         notes=(f"clock held down by {', '.join(held)}",) if held else (),
     )
-
-
-def _today() -> str:
-    return datetime.now(UTC).date().isoformat()

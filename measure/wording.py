@@ -28,6 +28,14 @@ def scaled(value: float, unit: str, digits: int = 3) -> str:
     return f"{figure(value / 10.0**power, digits)} {PREFIXES[power]}{unit}"
 
 
+def size_words(size: int) -> str:
+    """Bytes to three digits in binary units: 512 B, 16 KiB, 1.5 GiB."""
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit:
+            return f"{size / unit:.3g} {name}"
+    return f"{size} B"
+
+
 def spread(quantity: Quantity | None) -> str:
     """Half the distance between the quartiles, in percent of the value; a dash where they are not known."""
     if quantity is None or quantity.low is None or quantity.high is None or not quantity.value:

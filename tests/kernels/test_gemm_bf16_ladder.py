@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import struct
 from collections import Counter
 from fractions import Fraction
 
@@ -12,6 +11,7 @@ import pytest
 from kernels.build import (
     ARCHITECTURES,
     SHARED_LIMIT,
+    Cubin,
     arch_number,
     build,
     build_program,
@@ -21,6 +21,7 @@ from kernels.build import (
 from kernels.catalogue import Kernel, KernelError, Mutant, Problem
 from kernels.gemm_bf16.ladder import LADDER, block_of, compulsory_bytes, tolerance
 from kernels.gemm_bf16.mutants import MUTANTS
+from kernels.machine_code import instructions, operation
 from kernels.roofs.mma_probe import MMA
 
 ODD = Problem(129, 63, 17)
@@ -96,17 +97,8 @@ OPCODES = {0x3C: "mma", 0x3B: "ldmatrix", 0x1AE: "cp.async", 0x181: "load", 0x18
 """Lowest nine bits of an instruction since Volta, which has 16 bytes; seen beside the names in a disassembly."""
 
 
-def instructions(cubin: bytes, entry: str) -> Counter[str]:
-    sections = struct.unpack_from("<Q", cubin, 0x28)[0]
-    size, count, names = struct.unpack_from("<HHH", cubin, 0x3A)
-    table = [struct.unpack_from("<IIQQQQ", cubin, sections + index * size) for index in range(count)]
-    found: Counter[str] = Counter()
-    for name, _, _, _, offset, length in table:
-        start = table[names][4] + name
-        if cubin[start : cubin.index(b"\0", start)].decode() == f".text.{entry}":
-            words = (struct.unpack_from("<Q", cubin, at)[0] & 0x1FF for at in range(offset, offset + length, 16))
-            found.update(OPCODES[word] for word in words if word in OPCODES)
-    return found
+def counted(cubin: Cubin, entry: str) -> Counter[str]:
+    return Counter(OPCODES[kind] for word in instructions(cubin, entry) if (kind := operation(word)) in OPCODES)
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_90", "sm_100", "sm_120"])
@@ -115,7 +107,7 @@ def test_the_machine_code_has_the_accesses_that_the_model_counts(kernel: Kernel,
     """For every mma of the main loop, as the compiler may unroll it; fragments and stages are fetched ahead of it as well."""
     problem = LADDER.problem
     launch = kernel.launch(problem)
-    code = instructions(build(kernel, launch, arch).code, kernel.entry)
+    code = counted(build(kernel, launch, arch), kernel.entry)
     c = launch.constants
     mma = c["WM"] // 16 * (c["WN"] // 8) * problem.k // 16
     stated: Counter[tuple[str, str]] = Counter()
@@ -133,7 +125,7 @@ def test_the_machine_code_has_the_accesses_that_the_model_counts(kernel: Kernel,
 
 def test_the_probe_s_loop_is_mma_and_nothing_else() -> None:
     """Two for each of the 16 accumulators."""
-    found = instructions(build_program(MMA, "sm_90").code, "probe_mma")
+    found = counted(build_program(MMA, "sm_90"), "probe_mma")
     assert found["mma"] == 32 and not found["ldmatrix"]
 
 

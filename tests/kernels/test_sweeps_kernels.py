@@ -7,7 +7,6 @@ import shutil
 import struct
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import pytest
 
 from kernels.build import arch_number, build_program, supported_architectures
 from kernels.catalogue import Mutant
+from kernels.machine_code import instructions
 from kernels.sweeps import probes
 from kernels.sweeps.mutants import MUTANTS
 from measure import coalescing, sweeps
@@ -30,18 +30,6 @@ BSSY, BSYNC, FFMA = 0x145, 0x141, 0x023
 """Lowest nine bits of an instruction: a region that lanes may leave one by one begins, and ends; an fp32 multiply-add."""
 
 
-def instructions(cubin: bytes, entry: str) -> Iterator[int]:
-    """The low 64 bits of every instruction of a kernel; an instruction has 16 bytes since Volta."""
-    sections = struct.unpack_from("<Q", cubin, 0x28)[0]
-    size, count, names = struct.unpack_from("<HHH", cubin, 0x3A)
-    table = [struct.unpack_from("<IIQQQQ", cubin, sections + index * size) for index in range(count)]
-    for name, _, _, _, offset, length in table:
-        start = table[names][4] + name
-        if cubin[start : cubin.index(b"\0", start)].decode() == f".text.{entry}":
-            for at in range(offset, offset + length, 16):
-                yield struct.unpack_from("<Q", cubin, at)[0]
-
-
 @pytest.mark.parametrize("arch", ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120"))
 def test_only_the_branch_divides_the_warp(arch: str) -> None:
     """The assembler opens a region of divergence where lanes may part; the two ways without a branch have none.
@@ -51,9 +39,9 @@ def test_only_the_branch_divides_the_warp(arch: str) -> None:
     pytest.importorskip("cuda.bindings.nvrtc", reason="the CUDA compiler comes with the extra dev")
     if arch_number(arch) not in supported_architectures():
         pytest.skip(f"the installed compiler does not build for {arch}")
-    cubin = build_program(probes.DIVERGENCE_PATHS, arch).code
+    cubin = build_program(probes.DIVERGENCE_PATHS, arch)
     for way in probes.WAYS:
-        code = list(instructions(cubin, f"paths_{way}"))
+        code = [word & (1 << 64) - 1 for word in instructions(cubin, f"paths_{way}")]
         kinds = Counter(word & 0x1FF for word in code)
         assert (kinds[BSSY] > 0, kinds[BSYNC] > 0) == ((True, True) if way == "branching" else (False, False))
         immediates = {struct.unpack("<f", struct.pack("<I", word >> 32))[0] for word in code if word & 0x1FF == FFMA}

@@ -11,8 +11,9 @@ from kernels.all_reduce.schedule import chunk_packs, transfers
 from measure import all_reduce_check as checks
 from measure import all_reduce_contest as contest
 from measure.all_reduce_check import Verdict
-from measure.all_reduce_contest import MOST_CALLS, NCCL, Wanted, calls_a_sample, hold, size_words
+from measure.all_reduce_contest import MOST_CALLS, NCCL, Wanted, calls_a_sample, hold
 from measure.timing import Plan
+from measure.wording import size_words
 
 PLAN = Plan(samples=4, rounds=2, sample=0.01)
 

@@ -9,9 +9,10 @@ import pytest
 
 from measure import latency, latency_sizes, schema
 from measure.device import Hardware
-from measure.latency import LINE, PAGE, ring_order, size_words
+from measure.latency import LINE, PAGE, ring_order
 from measure.records import Device, Measurements
 from measure.subject import Context
+from measure.wording import size_words
 
 H200 = Hardware("NVIDIA H200", 90, 132, 60 << 20, 150_109_880_320, 1980.0, 3201.0, 6016, 2048, 65536, 228 * 1024, 227 * 1024)
 SMALL = Hardware("Small GPU", 75, 14, 1 << 20, 4 << 30, 1500.0, 5000.0, 128, 1024, 65536, 64 * 1024, 64 * 1024)
