@@ -169,9 +169,11 @@ def _rung(
     launch: Callable[[Problem], Launch],
     accesses: Callable[[Problem], tuple[Access, ...]],
     min_shared: int = 0,
+    source: str = "",
 ) -> Kernel:
-    source, tile = HERE / f"{number:02}_{name}.cu", (sizes["BM"], sizes["BN"])
-    return Kernel(name, title, change, source, f"mma_{name}", tile, launch, accesses, tolerance, 80, min_shared)
+    """A rung whose source has its name, or is that of the rung `source` with other constants."""
+    path, tile = HERE / f"{number:02}_{source or name}.cu", (sizes["BM"], sizes["BN"])
+    return Kernel(name, title, change, path, f"mma_{name}", tile, launch, accesses, tolerance, 80, min_shared)
 
 
 LADDER = KernelLadder(
@@ -232,18 +234,19 @@ LADDER = KernelLadder(
             "Blocks in groups",
             "blocks that run together share what they read",
             LARGE,
-            _launch(LARGE, LARGE["BK"], LARGE_STAGES, GROUP=GROUP),
+            _launch(LARGE, LARGE["BK"], LARGE_STAGES, GROUP=GROUP, DEEP=0),
             _accesses_staged(LARGE, 1),
         ),
         _rung(
-            7,
+            6,
             "deep_tiles",
             "Deeper tiles",
             "half as many waits for the same work",
             DEEP_TILE,
-            _launch(DEEP_TILE, DEEP_TILE["BK"], DEEP_STAGES, GROUP=GROUP),
+            _launch(DEEP_TILE, DEEP_TILE["BK"], DEEP_STAGES, GROUP=GROUP, DEEP=1),
             _accesses_staged(DEEP_TILE, 1),
             min_shared=144,
+            source="grouped",
         ),
     ),
 )
