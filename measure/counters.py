@@ -48,16 +48,21 @@ COUNTED: Mapping[str, str] = {
     "attention": "measure.attention",
     "gemv": "measure.gemv",
 }
-"""Ladders that are counted, and the module of each, which has `ENTRIES` (entry points by rung) and `launch_all(quick)`."""
+"""Ladders that are counted, and the module of each, which has `ENTRIES` (entry points by rung) and `launch_all()`."""
 
 
 def collect(bench: Bench) -> Raw:
-    """Nsight Compute's rows for one launch of every rung.  Raises CountersUnavailable if no ladder could be counted."""
+    """Nsight Compute's rows for one launch of every rung.  Raises CountersUnavailable if no ladder could be counted.
+
+    A quick look goes without: the profiler's replays would take as long as all the rest of it.
+    """
+    if bench.quick:
+        raise CountersUnavailable("a quick look leaves the counters out")
     found: Raw = {}
     problems = []
     for name, module in COUNTED.items():
         entries = sorted({entry for names in importlib.import_module(module).ENTRIES.values() for entry in names})
-        child = ("measure.counters", name, *(("--quick",) if bench.quick else ()))
+        child = ("measure.counters", name)
         try:
             rows = profile("|".join(entries), METRICS, child, sections=("WarpStateStats",))
         except CountersUnavailable as error:
@@ -198,4 +203,4 @@ SUBJECT = Subject(
 
 
 if __name__ == "__main__":
-    importlib.import_module(COUNTED[sys.argv[1]]).launch_all("--quick" in sys.argv[2:])
+    importlib.import_module(COUNTED[sys.argv[1]]).launch_all()

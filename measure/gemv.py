@@ -300,11 +300,11 @@ ENTRIES = {routine.name: tuple(step.entry for step in routine.steps(LADDER.probl
 """Entry points of every rung, for the counters."""
 
 
-def launch_all(quick: bool) -> None:
+def launch_all() -> None:
     """Every rung once, in order: what Nsight Compute counts."""
     import cupy
 
-    problem = fitting(QUICK_PROBLEM if quick else LADDER.problem, cupy.cuda.Device().mem_info[0])
+    problem = fitting(LADDER.problem, cupy.cuda.Device().mem_info[0])
     data = operands(cupy, problem, FORMATS, SEED)
     y = cupy.empty(problem.rows, dtype=cupy.float32)
     for routine in LADDER.rungs:
