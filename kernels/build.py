@@ -18,7 +18,7 @@ from kernels.nvrtc import CompileError, Compiler, default_compiler
 __all__ = [
     "ARCHITECTURES", "REGISTERS_PER_SM", "SHARED_LIMIT", "STATIC_SHARED_LIMIT", "CompileError", "Cubin", "Resources",
     "arch_number", "build", "build_program", "build_step", "compile_source", "nvrtc_version", "read_resources",
-    "supported_architectures",
+    "supported_architectures", "target",
 ]  # fmt: skip
 
 ARCHITECTURES = (
@@ -104,25 +104,32 @@ def compile_source(
 
 def build(kernel: Kernel, launch: Launch, arch: str, compiler: Compiler | None = None) -> Cubin:
     """Compile a kernel of the catalogue as one launch of it needs it."""
-    _check_arch(kernel.name, kernel.min_arch, arch)
+    arch = target(kernel.name, kernel.min_arch, kernel.feature_arch, arch)
     return compile_source(kernel.text, arch, launch.constants, kernel.source.name, compiler)
 
 
 def build_step(routine: Routine[Any], step: Step, arch: str, compiler: Compiler | None = None) -> Cubin:
     """Compile a routine's source as one of its steps needs it."""
-    _check_arch(routine.name, routine.min_arch, arch)
+    arch = target(routine.name, routine.min_arch, routine.feature_arch, arch)
     return compile_source(routine.text, arch, step.launch.constants, routine.source.name, compiler)
 
 
 def build_program(program: Program, arch: str, compiler: Compiler | None = None) -> Cubin:
     """Compile a program of the catalogue."""
-    _check_arch(program.name, program.min_arch, arch)
+    arch = target(program.name, program.min_arch, program.feature_arch, arch)
     return compile_source(program.text, arch, program.constants, program.source.name, compiler)
 
 
-def _check_arch(name: str, least: int, arch: str) -> None:
+def target(name: str, least: int, feature_arch: str, arch: str) -> str:
+    """What to compile for so that it runs on `arch`: `sm_90a` on an `sm_90` for what uses that one's own instructions.
+
+    Raises KernelError where it cannot run there.
+    """
+    if feature_arch and arch_number(arch) != arch_number(feature_arch):
+        raise KernelError(f"{name} uses instructions that only {feature_arch} has, and this is {arch}")
     if arch_number(arch) < least:
         raise KernelError(f"{name} is written for sm_{least} and newer, not for {arch}")
+    return feature_arch or arch
 
 
 def read_resources(log: str) -> dict[str, Resources]:

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 WARP = 32
 P = TypeVar("P")
@@ -99,7 +99,8 @@ class Kernel:
     `launch(problem)` gives the launch, `accesses(problem)` its memory instructions, `tile` the rows and columns of C that a
     block computes, `tolerance(problem)` the largest error that still counts as right (see `measure.verify`).
     `min_arch` is the oldest compute capability it is written for, as 75 for 7.5; `min_shared` the KiB of shared memory that a
-    block must be allowed to have.
+    block must be allowed to have.  `feature_arch` is the one architecture whose own instructions it uses, as `sm_90a`; other
+    GPUs cannot run it.  `operands(problem, a, b, c)` are the arguments for three CuPy arrays where they are not these arrays.
     """
 
     name: str
@@ -113,6 +114,8 @@ class Kernel:
     tolerance: Callable[[Problem], float]
     min_arch: int = 75
     min_shared: int = 0
+    feature_arch: str = ""
+    operands: Callable[[Problem, Any, Any, Any], tuple[Any, ...]] | None = None
 
     @property
     def text(self) -> str:
@@ -158,6 +161,7 @@ class Routine(Generic[P]):
     `steps(problem)` are its launches in order, `traffic(problem)` the bytes that one run moves by level (`load_path`, `l2`,
     `dram`, `algorithmic`; only those that are known), `tolerance(problem)` the largest error that still counts as right.
     `math_roof` names the unit that does its arithmetic.  Every step is compiled from `source` with its launch's constants.
+    `min_arch`, `min_shared` and `feature_arch` are those of a `Kernel`.
     """
 
     name: str
@@ -169,6 +173,8 @@ class Routine(Generic[P]):
     tolerance: Callable[[P], float]
     math_roof: str = "fp32"
     min_arch: int = 75
+    min_shared: int = 0
+    feature_arch: str = ""
 
     @property
     def text(self) -> str:
@@ -231,6 +237,7 @@ class Program:
     entries: tuple[str, ...]
     constants: Mapping[str, int] = field(default_factory=dict)
     min_arch: int = 75
+    feature_arch: str = ""
 
     @property
     def text(self) -> str:

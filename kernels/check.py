@@ -36,7 +36,9 @@ def pairs(listed: Sequence[Unit], archs: Iterable[str]) -> list[tuple[Unit, str]
         (unit, arch)
         for arch in archs
         for unit in listed
-        if arch_number(arch) >= unit.min_arch and SHARED_LIMIT[arch_number(arch)] >= unit.min_shared
+        if arch_number(arch) >= unit.min_arch
+        and SHARED_LIMIT[arch_number(arch)] >= unit.min_shared
+        and unit.feature_arch in ("", arch)
     ]
 
 

@@ -55,6 +55,7 @@ class Unit:
     timed: bool = True
     before: tuple[Path, ...] = ()
     min_shared: int = 0
+    feature_arch: str = ""
 
     @property
     def key(self) -> tuple[Path, tuple[tuple[str, int], ...]]:
@@ -105,6 +106,7 @@ def of_kernels(family: str, kernels: Sequence[Kernel], problems: Sequence[Proble
                 kernel.min_arch,
                 timed,
                 min_shared=kernel.min_shared,
+                feature_arch=kernel.feature_arch,
             )
             found.append(unit)
     return tuple(found)
@@ -118,7 +120,16 @@ def of_routines(family: str, routines: Sequence[Routine[Any]], problems: Sequenc
             for step in routine.steps(problem):
                 launch, timed = step.launch, problem is problems[0]
                 unit = Unit(
-                    family, routine.name, routine.source, (step.entry,), launch.constants, launch, routine.min_arch, timed
+                    family,
+                    routine.name,
+                    routine.source,
+                    (step.entry,),
+                    launch.constants,
+                    launch,
+                    routine.min_arch,
+                    timed,
+                    min_shared=routine.min_shared,
+                    feature_arch=routine.feature_arch,
                 )
                 found.append(unit)
     return tuple(found)
@@ -136,6 +147,7 @@ def of_programs(family: str, programs: Iterable[Program], before: tuple[Path, ..
             min_arch=one.min_arch,
             timed=not one.constants.get("GUARD", 0),
             before=before,
+            feature_arch=one.feature_arch,
         )
         for one in programs
     )
