@@ -2,7 +2,7 @@
 
 Files are overlaid by subject (`measure.keys.subject_of`): a later file's roofs, ladder, trace or all-reduce replaces an
 earlier file's whole, never figure by figure.  Every read is noted, field by field (`measure.noted`), so that a picture can be
-cached under the values it was drawn from.  Keys of reads are dotted keys, and: `X?` whether there is an X, and whose;
+cached under the values it was drawn from.  Keys of reads are dotted keys, and: `X?` whether there is an X, and in which file;
 `X#` which members X has; `X@device.F` and `X@run.F` a field of the device or run that X belongs to.
 """
 
@@ -16,9 +16,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from measure import derived, keys, roofline_model, schema
-from measure.errors import DatasetKeyError, SchemaError
-from measure.noted import MEMBERS, member_names, noted
+from measure import keys, roofline_model, schema
+from measure.errors import SchemaError
+from measure.noted import MEMBERS, PRESENCE, member_names, noted
+from measure.overlaid import Extent, File, Overlay, Reading
 from measure.records import (
     AllReduce,
     Device,
@@ -27,31 +28,19 @@ from measure.records import (
     Ladder,
     LaunchTrace,
     Measurements,
-    Quantity,
     Roof,
     Run,
-    Rung,
     Sweep,
     Traffic,
 )
 
+__all__ = [
+    "DEFAULT_SPECS", "MEASUREMENTS", "Dataset", "Extent", "Owned", "Reading", "find_file", "known_names",
+]  # fmt: skip
+
 T = TypeVar("T")
 MEASUREMENTS = Path(__file__).resolve().parent / "measurements"
 DEFAULT_SPECS = ("hgx-h100-published", "nvidia-h200")
-MAIN_SUBJECTS = ("ladders.gemm_fp32", "roofs", "traces.launch")
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """One quantity as it was read: its key (the field that was picked, in full), the device it belongs to, its file's stem.
-
-    A derived reading has a key that starts with `derived.`; `Dataset.get` takes that key too.
-    """
-
-    key: str
-    quantity: Quantity
-    device: Device
-    file: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,24 +54,13 @@ class Owned(Generic[T]):
     file: str
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    stem: str
-    path: str
-    content: Measurements
-
-    def subjects(self) -> Iterable[str]:
-        yield from (f"ladders.{name}" for name in self.content.ladders)
-        yield from (f"sweeps.{name}" for name in self.content.sweeps)
-        yield from (f"traces.{name}" for name in ("index", "launch", "divergence") if getattr(self.content.traces, name))
-        if self.content.roofs:
-            yield "roofs"
-        if self.content.latencies:
-            yield "latencies"
-        if self.content.all_reduce is not None:
-            yield "all_reduce"
-        if self.content.virtual_all_reduce is not None:
-            yield "virtual_all_reduce"
+def whose(key: str) -> str:
+    """The read that says which GPU a quantity belongs to."""
+    subject, *rest = key.split(".")
+    if subject == "derived":
+        key = "roofs" if rest[:1] == ["ridge"] else ".".join(["ladders", *rest[1:2]])
+    subject = keys.subject_of(key)
+    return "device.name" if subject in ("device", "run") else f"{subject}@device.name"
 
 
 def known_names() -> tuple[str, ...]:
@@ -116,10 +94,8 @@ def _load(path: str, stamp: tuple[int, int]) -> Measurements:
 class Dataset:
     """The measurements a film is drawn from.  Open it with `Dataset.open`; it pickles as the paths of its files."""
 
-    def __init__(self, files: Sequence[_File]) -> None:
-        self._files = tuple(files)
-        self._owners = {subject: file for file in self._files for subject in file.subjects()}
-        self._main = next((self._owners[s] for s in MAIN_SUBJECTS if s in self._owners), self._files[-1])
+    def __init__(self, files: Sequence[File]) -> None:
+        self._all = Overlay(files)
         self._reads: set[str] = set()
 
     @classmethod
@@ -132,7 +108,7 @@ class Dataset:
         for spec in specs or DEFAULT_SPECS:
             path = find_file(spec)
             stat = path.stat()
-            files.append(_File(path.stem, str(path), _load(str(path), (stat.st_mtime_ns, stat.st_size))))
+            files.append(File(path.stem, str(path), _load(str(path), (stat.st_mtime_ns, stat.st_size))))
         return cls(files)
 
     def __reduce__(self) -> tuple[Callable[..., Dataset], tuple[tuple[str, ...]]]:
@@ -141,23 +117,23 @@ class Dataset:
     @property
     def specs(self) -> tuple[str, ...]:
         """Absolute paths of the files, in order: what another process opens to see the same."""
-        return tuple(file.path for file in self._files)
+        return tuple(file.path for file in self._all.files)
 
     @property
     def main(self) -> Measurements:
         """The main file: the owner of the fp32 ladder; failing that of the roofs, then of the launch trace, else the last."""
         self._reads.add("main")
-        return self._main.content
+        return self._all.main.content
 
     @property
     def device(self) -> Device:
         """The GPU of the main file: what the chip, the title and the HUD show."""
-        return noted(self._main.content.device, "device", self._reads.add)
+        return noted(self._all.main.content.device, "device", self._reads.add)
 
     @property
     def run(self) -> Run | None:
         """The run of the main file, None where its figures were published, not measured."""
-        run = self._main.content.run
+        run = self._all.main.content.run
         self._reads.add("run?")
         return None if run is None else noted(run, "run", self._reads.add)
 
@@ -177,8 +153,17 @@ class Dataset:
         `derived.of_level.LADDER.RUNG`, `derived.ridge.MEMORY_ROOF.MATH_ROOF`.
         Raises DatasetKeyError for a key that could not exist.
         """
-        self._reads.add(key)
-        return self._read(key)
+        self._reads |= {key, whose(key)}
+        return self._all.read(key)
+
+    def has(self, key: str) -> bool:
+        """Whether there is something under a key: any of `get`'s keys, or a record's, such as `traces.launch`.
+
+        Only that is noted, not the value: a picture which asks no more stays the same when the value changes.
+        Raises DatasetKeyError for a key that could not exist.
+        """
+        self._reads.add(key + PRESENCE)
+        return self._all.file_with(key) is not None
 
     def roof(self, name: str) -> Owned[Roof] | None:
         """A roof: `fp32`, `load_path`, `l1`, `l2`, `dram` (read) or `dram_copy`."""
@@ -232,21 +217,26 @@ class Dataset:
         """Intensity in FLOP/B at which a memory roof meets a math roof."""
         return self.get(f"derived.ridge.{memory_roof}.{math_roof}")
 
+    def extent(self, ladder: str, math_roof: str = "fp32") -> Extent | None:
+        """What the axes of a ladder's chart must reach; noted as a whole, so that no rung within it changes the axes."""
+        self._reads.add(f"extent.{ladder}.{math_roof}")
+        return self._all.extent(ladder, math_roof)
+
     def bound_by(self, ladder: str, rung: str) -> roofline_model.Share | None:
         """The roof that a rung runs within 30 % of, on its own GPU; None: no bound may be named."""
         self._reads.add(f"bound.{ladder}.{rung}")
-        return self._bound(ladder, rung)
+        return self._all.bound(ladder, rung)
 
     def why_absent(self, subject: str) -> str:
         """Why a key or subject is missing: the reason that its file gives, or that no file has it."""
         self._reads.add(f"absent.{subject}")
         steps = subject.split(".")
         for end in range(len(steps), 0, -1):
-            for file in (self._main, *reversed(self._files)):
+            for file in (self._all.main, *reversed(self._all.files)):
                 reason = file.content.absent.get(".".join(steps[:end]))
                 if reason is not None:
                     return reason
-        return f"not in {', '.join(file.stem for file in self._files)}"
+        return f"not in {', '.join(file.stem for file in self._all.files)}"
 
     def fingerprint(self, reads: Iterable[str]) -> str:
         """SHA-256 over what these keys hold now, owners included: equal as long as a picture drawn from them would be."""
@@ -261,83 +251,38 @@ class Dataset:
         if head == "absent":
             return self.why_absent(rest)
         if head == "main":
-            return [self._main.stem, schema.unstructure(self._main.content)]
+            return [self._all.main.stem, schema.unstructure(self._all.main.content)]
+        if head == "extent":
+            extent = self._all.extent(*rest.split("."))
+            return None if extent is None else [extent.intensity, extent.slowest, extent.fastest]
+        if key.endswith(PRESENCE):
+            found = self._all.file_with(key.removesuffix(PRESENCE))
+            return None if found is None else found.stem
         if head == "bound":
-            return schema.unstructure(self._bound(*rest.split(".")))
+            return schema.unstructure(self._all.bound(*rest.split(".")))
         if head == "derived":
-            reading = self._read(key)
-            return None if reading is None else [reading.file, reading.device.name, schema.unstructure(reading.quantity)]
+            reading = self._all.read(key)
+            return None if reading is None else [reading.file, schema.unstructure(reading.quantity)]
         subject, _, of_owner = key.partition("@")
-        subject = subject.rstrip("?#")
-        file = self._owner(subject)
+        subject = subject.removesuffix(MEMBERS)
+        file = self._all.owner(subject)
         if file is None:
             return None
         steps = subject.removesuffix(".best").split(".")
         value = keys.step_into(file.content, of_owner.split(".") if of_owner else steps, key)
-        if key.endswith("?"):
-            return None if value is None else [file.stem, file.content.device.name]
         if key.endswith(MEMBERS):
             return list(value) if isinstance(value, Mapping) else member_names(value) if isinstance(value, tuple) else None
         if isinstance(value, Roof | Traffic):
             value = keys.resolve(file.content, subject)  # what `get` gave for this key
-        return [file.stem, file.content.device.name, schema.unstructure(value)]
-
-    def _bound(self, ladder: str, rung: str) -> roofline_model.Share | None:
-        file = self._owners.get(f"ladders.{ladder}")
-        found = keys.step_into(file.content, ("ladders", ladder, "rungs", rung), rung) if file else None
-        if file is None or not isinstance(found, Rung):
-            return None
-        return roofline_model.bound_by(file.content.ladders[ladder], found, self._roofs_of(ladder))
-
-    def _owner(self, key: str) -> _File | None:
-        subject = keys.subject_of(key)
-        return self._main if subject in ("device", "run") else self._owners.get(subject)
+        return [file.stem, schema.unstructure(value)]
 
     def _owned(self, key: str) -> Owned[Any] | None:
         note = self._reads.add
-        note(f"{key}?")
-        file = self._owner(key)
+        note(key + PRESENCE)
+        file = self._all.owner(key)
         value = keys.step_into(file.content, key.split("."), key) if file else None
         if file is None or value is None:
             return None
         run = file.content.run
         device = noted(file.content.device, f"{key}@device", note)
         return Owned(noted(value, key, note), device, None if run is None else noted(run, f"{key}@run", note), key, file.stem)
-
-    def _read(self, key: str) -> Reading | None:
-        if key.startswith("derived."):
-            return self._derive(key)
-        file = self._owner(key)
-        found = keys.resolve((file or self._main).content, key)
-        if file is None or found is None:
-            return None
-        return Reading(found[0], found[1], file.content.device, file.stem)
-
-    def _derive(self, key: str) -> Reading | None:
-        match key.split(".")[1:]:
-            case ["ridge", memory_roof, math_roof]:
-                file = self._owners.get("roofs")
-                quantity = derived.ridge(memory_roof, math_roof, file.content.roofs) if file else None
-            case ["intensity" | "achieved" | "of_level" as what, name, rung_name]:
-                file = self._owners.get(f"ladders.{name}")
-                ladder = file.content.ladders[name] if file else None
-                rung = keys.step_into(ladder, ("rungs", rung_name), key)
-                quantity = None
-                if ladder is not None and isinstance(rung, Rung):
-                    roofs = self._roofs_of(name)
-                    quantity = {
-                        "intensity": lambda: derived.intensity(name, ladder, rung),
-                        "achieved": lambda: derived.achieved(name, ladder, rung, roofs),
-                        "of_level": lambda: derived.of_level(name, ladder, rung, roofs),
-                    }[what]()
-            case _:
-                raise DatasetKeyError(
-                    f"key {key!r}: derived keys are intensity, achieved or of_level with LADDER.RUNG, and ridge with two roofs"
-                )
-        return Reading(key, quantity, file.content.device, file.stem) if file and quantity else None
-
-    def _roofs_of(self, ladder: str) -> Mapping[str, Roof]:
-        """The roofs of the GPU that ran a ladder; the dataset's only where its own file has none."""
-        own = self._owners.get(f"ladders.{ladder}")
-        owner = own if own and own.content.roofs else self._owners.get("roofs")
-        return owner.content.roofs if owner else {}

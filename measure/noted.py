@@ -2,6 +2,7 @@
 
 `noted(record, key, note)` looks like the record; every figure, text or array that is taken out of it calls `note` with its
 dotted key.  A walk over a list or a mapping notes its key with a `#`: the picture then depends on which members there are.
+That something is there is noted with a `?` (`present`, and `in` for a mapping): its value may then change.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from measure.records import Quantity
 
 T = TypeVar("T")
 Note = Callable[[str], None]
-MEMBERS = "#"
+MEMBERS, PRESENCE = "#", "?"
 
 
 def noted(value: T, key: str, note: Note) -> T:
@@ -35,6 +36,13 @@ def member_names(members: tuple[Any, ...]) -> list[str]:
     return [str(getattr(member, "name", index)) for index, member in enumerate(members)]
 
 
+def present(record: object, name: str) -> bool:
+    """Whether a field of a record, noted or plain, is not None: `present(rung, "rate")` notes no rate."""
+    if type(record) is not _Record:
+        return getattr(record, name) is not None
+    return record.has(name)
+
+
 class _Record:
     """Stands for a frozen dataclass; `isinstance` takes it for one."""
 
@@ -52,6 +60,10 @@ class _Record:
         if isinstance(computed, property) and computed.fget is not None:
             return computed.fget(self)  # so that it notes the fields that it looks at, not itself
         return noted(getattr(self._value, name), f"{self._key}.{name}", self._note)
+
+    def has(self, name: str) -> bool:
+        self._note(f"{self._key}.{name}{PRESENCE}")
+        return getattr(self._value, name) is not None
 
     def __eq__(self, other: object) -> bool:
         self._note(self._key)
@@ -72,7 +84,7 @@ class _Mapping(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._value:
-            self._note(f"{self._key}.{name}")
+            self._note(f"{self._key}.{name}{PRESENCE}")
             raise KeyError(name)
         return noted(self._value[name], f"{self._key}.{name}", self._note)
 
@@ -85,5 +97,5 @@ class _Mapping(Mapping[str, Any]):
         return len(self._value)
 
     def __contains__(self, name: object) -> bool:
-        self._note(f"{self._key}.{name}")
+        self._note(f"{self._key}.{name}{PRESENCE}")
         return name in self._value

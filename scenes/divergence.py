@@ -16,7 +16,7 @@ from scenes.props.warp import LANES, WIDTH, Floats, Gate, Press, Row, Warp, marc
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
 from scenes.stage.keys import Path, Track, arrive, overshoot, ramp, smooth
-from scenes.stage.overlay import Number, Run, Text
+from scenes.stage.overlay import Item, Number, Run, Text
 from scenes.stage.palette import COMPUTE, GROUND, QUIET, TEXT, mix
 from scenes.stage.passage import Passage, Scenery
 from scenes.stage.type import CODE, FACT, LABEL, NUMBER, SMALL, measure_text
@@ -72,7 +72,7 @@ class Divergence(Passage):
             # Bars 4 to 6: each lane lays a bar of time during exactly its recorded interval; the others wait at a shut gate.
             self.lay_time(self.schedule)
             # Bar 7: a run of the same work undivided, laid over it; bar 8: what dividing costs.
-            self.compare(self.trace.uniform_cycles.value if self.trace else 0.0, self.schedule)
+            self.compare(self.schedule)
 
         # Bar 8: all 32 step off together; the last beat flies in on the thread.
         for k, words in enumerate(EPILOGUE):
@@ -175,26 +175,34 @@ class Divergence(Passage):
                 if schedule.runs(side, beat):
                     self.issue(float(beat), partial(self.side, side))
 
-    def compare(self, uniform: float, schedule: Schedule) -> None:
+    def compare(self, schedule: Schedule) -> None:
         """Both lengths in cycles at their ends, then their ratio."""
         lands, leaves = self.at(7), self.join
         shown = Track().to(1, lands, 0.25).to(0, leaves - 0.6, 0.2)
         pale = Track().to(1, lands, 0.5).to(0, leaves - 0.25, 0.5)
+
+        def uniform() -> float:
+            return self.read("traces.divergence.uniform_cycles").quantity.value
+
+        def lengths() -> list[Item]:
+            items: list[Item] = []
+            undivided = ("uniform_cycles", uniform(), "undivided warp:", "a separate run, ")
+            for key, cycles, words, run in (undivided, ("cycles", schedule.total, "divided warp:", "")):
+                place, shot = partial(self.lane_time.beside, cycles), figure(self.read(f"traces.divergence.{key}"), 0)
+                items.append(Text(words, SMALL.coloured(TEXT), 0, -46, "left", shown, place))
+                items.append(Number(shot, FACT, 0, 0, "left", shown, place))
+                items.append(Text(run + shot.source, SMALL, 0, 38, "left", shown, place))
+            return items
+
+        def ratio() -> list[Item]:
+            shot, words = figure(self.read("traces.divergence.slowdown"), 1, "×"), "the time of the undivided warp"
+            number = Number(shot, NUMBER.sized(110), 1824, 332, "right", big)
+            return [number, Text(f"{words} · {shot.source}", LABEL, 1824, 386, "right", big)]
+
+        big = Track().to(1, leaves, 0.2).to(0, self.clock.beats, 0.2)
         self.prop(Twin(self.lane_time, schedule, uniform, Track().to(1, lands, 1.0, arrive), pale))
-        undivided = ("uniform_cycles", uniform, "undivided warp:", "a separate run, ")
-        divided = ("cycles", schedule.total, "divided warp:", "")
-        for key, cycles, words, run in (undivided, divided):
-            reading = self.data.get(f"traces.divergence.{key}")
-            if reading is not None:
-                place, shot = partial(self.lane_time.beside, cycles), figure(reading, 0)
-                self.text(Text(words, SMALL.coloured(TEXT), 0, -46, "left", shown, place))
-                self.text(Number(shot, FACT, 0, 0, "left", shown, place))
-                self.text(Text(run + shot.source, SMALL, 0, 38, "left", shown, place))
-        slowdown = self.data.get("traces.divergence.slowdown")
-        if slowdown is not None:
-            shot, big = figure(slowdown, 1, "×"), Track().to(1, leaves, 0.2).to(0, self.clock.beats, 0.2)
-            self.text(Number(shot, NUMBER.sized(110), 1824, 332, "right", big))
-            self.text(Text(f"the time of the undivided warp · {shot.source}", LABEL, 1824, 386, "right", big))
+        self.text_later(shown, lengths)
+        self.text_later(big, ratio)
 
     # ---- the picture ------------------------------------------------------------------------------------------------------
 

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from measure.dataset import Reading
 from measure.records import LaunchTrace
 from scenes.props.chip import BOARD, Chip
 from scenes.props.cube import Cube
 from scenes.props.flight import TRAVEL, Flight, Rack, Stretch, Tray
 from scenes.props.floorplan import Rect
-from scenes.props.sentence import Sentence
+from scenes.props.sentence import Sentence, microseconds
 from scenes.stage.camera import Camera
-from scenes.stage.claims import Figure, figure
+from scenes.stage.claims import figure
 from scenes.stage.keys import Path, Track, arrive, pulse
-from scenes.stage.overlay import Number, Run, Text
+from scenes.stage.overlay import Item, Number, Run, Text, Value
 from scenes.stage.palette import QUIET, TEXT, THREAD
 from scenes.stage.passage import Passage, Scenery
-from scenes.stage.type import CODE, FACT, LABEL, NUMBER, SMALL
+from scenes.stage.type import CODE, FACT, LABEL, NUMBER, SMALL, Style
 from scenes.stage.world import Fog, Ground, Light, Ribbons, World
 
 LEFT, RIGHT = 96, 1824
 LINE_1, LINE_2, LINE_3 = 262, 314, 360  # baselines of the code and of what explains it
 BIG, FINE = 318, 372  # baselines of the number on the right and of the line under it
 WIDE, DEEP = 18.2, 8.9  # what the camera's distances are made for, world units
-
-
-def microseconds(reading: Reading) -> Figure:
-    """A time as µs with one decimal, from a reading in s or ns."""
-    return figure(reading, 1, "µs", {"s": 1e6, "ns": 1e-3}[reading.quantity.unit])
 
 
 class Launch(Passage):
@@ -136,17 +130,15 @@ class Launch(Passage):
         far = max((reach.x1 - reach.x0) / WIDE, (reach.y1 - reach.y0) / DEEP, 0.5)
         middle = (reach.y0 + reach.y1) / 2
         first, last = cube.centre(0.0), cube.centre(self.clock.beats)
-        path = Path(
-            [
-                (self.at(1), (first[0] * 0.62, first[1] - 0.8, first[2] + 0.05, 9.2, -20.0, 19.0)),
-                (self.at(1, 3), (first[0] * 0.75, first[1] - 1.5, 1.2, 10.8, -21.0, 20.0)),
-                (self.at(2), (first[0] * 0.4, first[1] - 3.0, 1.6, 16.0 * far, -20.0, 21.0)),
-                (self.at(3), (0.0, middle + 0.9, 1.6, 23.0 * far, -10.0, 23.0)),
-                (self.at(4), (0.0, middle + 0.7, 1.5, 22.5 * far, 11.0, 24.0)),
-                (self.at(*self.run_to), (last[0] * 0.5, last[1] * 0.5 + 0.4, 0.9, 18.0 * far, 19.0, 27.0)),
-                (self.at(5), (last[0], last[1], last[2] + 0.1, 3.2, 26.0, 33.0)),
-            ]
-        )
+        path = Path([
+            (self.at(1), (first[0] * 0.62, first[1] - 0.8, first[2] + 0.05, 9.2, -20.0, 19.0)),
+            (self.at(1, 3), (first[0] * 0.75, first[1] - 1.5, 1.2, 10.8, -21.0, 20.0)),
+            (self.at(2), (first[0] * 0.4, first[1] - 3.0, 1.6, 16.0 * far, -20.0, 21.0)),
+            (self.at(3), (0.0, middle + 0.9, 1.6, 23.0 * far, -10.0, 23.0)),
+            (self.at(4), (0.0, middle + 0.7, 1.5, 22.5 * far, 11.0, 24.0)),
+            (self.at(*self.run_to), (last[0] * 0.5, last[1] * 0.5 + 0.4, 0.9, 18.0 * far, 19.0, 27.0)),
+            (self.at(5), (last[0], last[1], last[2] + 0.1, 3.2, 26.0, 33.0)),
+        ])  # fmt: skip
 
         def camera(beat: float) -> Camera:
             x, y, z, distance, azimuth, elevation = path(beat)
@@ -175,22 +167,18 @@ class Launch(Passage):
             return "_" if now < launch and now % 1.0 < 0.75 else ""
 
         quiet = CODE.coloured(QUIET)
-        self.text(
-            Run(
-                [
-                    (typed("kernel", 1), quiet, 1.0),
-                    (typed("<<<", 2), quiet, 1.0),
-                    (term("blocks", trace.blocks if trace else None, 2, 0.2), CODE, 1.0),
-                    (typed(", ", 3), quiet, 1.0),
-                    (term("threads", trace.threads if trace else None, 3, 0.1), CODE, 1.0),
-                    (typed(", smem" if trace else "", 3, 0.6), quiet, 1.0),
-                    (typed(">>>", 4), quiet, 1.0),
-                    (typed("();", 4, 0.2), quiet, 1.0),
-                    (caret, CODE, 1.0),
-                ],
-                LEFT, LINE_1, Track(1.0).to(0.0, self.at(4, 4), 0.5),
-            )
-        )  # fmt: skip
+        parts: list[tuple[Callable[[float], str], Style, Value]] = [
+            (typed("kernel", 1), quiet, 1.0),
+            (typed("<<<", 2), quiet, 1.0),
+            (term("blocks", trace.blocks if trace else None, 2, 0.2), CODE, 1.0),
+            (typed(", ", 3), quiet, 1.0),
+            (term("threads", trace.threads if trace else None, 3, 0.1), CODE, 1.0),
+            (typed(", smem" if trace else "", 3, 0.6), quiet, 1.0),
+            (typed(">>>", 4), quiet, 1.0),
+            (typed("();", 4, 0.2), quiet, 1.0),
+            (caret, CODE, 1.0),
+        ]
+        self.text(Run(parts, LEFT, LINE_1, Track(1.0).to(0.0, self.at(4, 4), 0.5)))
 
     def _count_sms(self, chip: Chip, trace: LaunchTrace | None) -> None:
         """How many SMs wait for blocks, until the run begins; of another GPU than the film's, only its name."""
@@ -207,30 +195,35 @@ class Launch(Passage):
 
     def _say_cost(self) -> None:
         """What it takes to launch nothing, while the blocks leave."""
-        latency = self.data.get("traces.launch.launch_latency")
-        if latency is None:
+        if not self.data.has("traces.launch.launch_latency"):
             return
-        cost = microseconds(latency)
         shown = Track(0.0).to(1.0, self.at(2, 1.4), 0.4).to(0.0, self.at(3), 0.25)
-        words = f" to launch an empty kernel and wait, {cost.source}"
-        self.text(Sentence([(cost, FACT), (words, SMALL)], LEFT, LINE_2, opacity=shown))
+
+        def cost() -> Sequence[Item]:
+            time = microseconds(self.read("traces.launch.launch_latency"))
+            words = f" to launch an empty kernel and wait, {time.source}"
+            return [Sentence([(time, FACT), (words, SMALL)], LEFT, LINE_2, opacity=shown)]
+
+        self.text_later(shown, cost)
 
     def _say_fit(self) -> None:
         """During the run: how many blocks an SM has room for with the shared memory that each asked for."""
-        room = self.data.get("traces.launch.blocks_per_sm")
-        if room is None:
+        if not self.data.has("traces.launch.blocks_per_sm"):
             return
-        fit = figure(room, 0, "blocks")
         shown = Track(0.0).to(1.0, self.at(*self.run_from) + 0.5, 0.5).to(0.0, self.at(*self.run_to), 0.25)
-        small, words = SMALL.coloured(TEXT), f" fit on an SM, {fit.source}"
-        self.text(Sentence([("with this smem ", SMALL), (fit, small), (words, SMALL)], LEFT, LINE_2, opacity=shown))
+
+        def room() -> Sequence[Item]:
+            fit = figure(self.read("traces.launch.blocks_per_sm"), 0, "blocks")
+            small, words = SMALL.coloured(TEXT), f" fit on an SM, {fit.source}"
+            return [Sentence([("with this smem ", SMALL), (fit, small), (words, SMALL)], LEFT, LINE_2, opacity=shown)]
+
+        self.text_later(shown, room)
 
     def _run_clock(self, trace: LaunchTrace) -> None:
         """The recording's clock runs up to the whole time, which stays; then the film's question."""
-        duration = self.data.get("traces.launch.duration")
-        if duration is None:
+        if not self.data.has("traces.launch.duration"):
             return
-        stretch, whole = self._stretch(trace), microseconds(duration)
+        stretch = self._stretch(trace)
         begin, end = self.at(*self.run_from), self.at(*self.run_to)
 
         def clock(beat: float) -> str:
@@ -238,12 +231,17 @@ class Launch(Passage):
 
         running = Track(0.0).to(1.0, begin + 0.5, 0.5).set(0.0, end)
         self.text(Text(clock, NUMBER, RIGHT, BIG, "right", running, kind="clock"))
-        self.text(Number(whole, NUMBER, RIGHT, BIG, "right", Track(0.0).set(1.0, end)))
 
         beats = Text(f"1 beat = {stretch.ns(begin + 1.0) / 1e3:.1f} µs of the run", SMALL, LEFT, LINE_3, kind="clock")
         beats.opacity = Track(0.0).to(1.0, begin + 0.5, 0.5).to(0.0, end, 0.25)
         self.text(beats)
 
-        shown = Track(0.0).to(1.0, begin + 0.5, 0.5).to(0.0, end, 0.25)
-        self.text(Sentence([("of ", SMALL), (whole, FACT), (f" {whole.source}", SMALL)], RIGHT, FINE, "right", shown))
+        shown, stays = Track(0.0).to(1.0, begin + 0.5, 0.5).to(0.0, end, 0.25), Track(0.0).set(1.0, end)
+
+        def whole() -> Sequence[Item]:
+            time = microseconds(self.read("traces.launch.duration"))
+            of = Sentence([("of ", SMALL), (time, FACT), (f" {time.source}", SMALL)], RIGHT, FINE, "right", shown)
+            return [Number(time, NUMBER, RIGHT, BIG, "right", stays), of]
+
+        self.text_later(lambda beat: max(shown(beat), stays(beat)), whole)
         self.text(Text("is that fast?", FACT, RIGHT, FINE + 6, "right", Track(0.0).to(1.0, end + 0.25, 0.25)))

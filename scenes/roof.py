@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import ClassVar
 
 from measure.dataset import Reading
@@ -18,7 +19,7 @@ from scenes.stage.keys import Path, Track, arrive, overshoot, window
 from scenes.stage.overlay import Number, Text
 from scenes.stage.palette import COMPUTE, MEMORY, QUIET, Colour
 from scenes.stage.passage import Passage, Scenery
-from scenes.stage.type import FACT, LABEL, NUMBER, SMALL
+from scenes.stage.type import FACT, SMALL
 
 Key = tuple[float, Sequence[float]]  # beat; target x, y, z, distance, azimuth, elevation
 
@@ -109,12 +110,20 @@ class Roof(Passage):
     def present(self, name: str, moment: float) -> None:
         """The rung's facts on the left while it is the newest, and how much roof is left above it."""
         following = [m for m in self.land.values() if m > moment]
-        shown = window(moment - 0.1, min(following) - 0.45 if following else self.facts_end(), 0.3)
-        self.text(*facts.lettering(self.data, name, shown))
+        seen = window(moment - 0.1, min(following) - 0.45 if following else self.closing(), 0.3)
+
+        def shown(beat: float) -> float:
+            return seen(beat) * self.room(beat) if seen(beat) > 0.0 else 0.0
+
+        self.text_later(shown, lambda: facts.lettering(self.data, name, shown))
+        if name in self.towers and self.data.has(f"derived.intensity.gemm_fp32.{name}"):
+            self.prop(Headroom(self.towers[name], lambda: self.roof_over(name), window(moment + 1.0, self.closing())))
+
+    def roof_over(self, name: str) -> float:
+        """Height of the roof at a rung's intensity."""
         mark = self.data.intensity("gemm_fp32", name)
-        if self.chart is not None and mark is not None and name in self.towers:
-            roof = self.chart.z(self.chart.limit(mark.quantity.value))
-            self.prop(Headroom(self.towers[name], roof, window(moment + 1.0, self.closing())))
+        assert self.chart is not None and mark is not None
+        return self.chart.z(self.chart.limit(mark.quantity.value))
 
     def close(self) -> None:
         """Roofs 1 to 3 end by diving to where the song goes on, without the HUD; roof 4 has more to show."""
@@ -124,9 +133,9 @@ class Roof(Passage):
         """The moment at which everything lettered in the world leaves."""
         return self.clock.beats - 1.0
 
-    def facts_end(self) -> float:
-        """The moment at which the last rung's facts leave."""
-        return self.closing()
+    def room(self, beat: float) -> float:
+        """How much of the rung's facts is left by what else is said there, 0..1."""
+        return 1.0
 
     @property
     def rungs(self) -> tuple[str, ...]:
@@ -134,14 +143,9 @@ class Roof(Passage):
         return film.row(self.name).rungs
 
     def achieved(self) -> Callable[[float], Figure | None]:
-        before = self.best_of(self.rungs_before())
+        best, before = cache(self.best_of), self.rungs_before()
         steps = [(self.at(bar), rung) for rung, bar in zip(self.rungs, self.landings, strict=False)]
-
-        def shown(beat: float) -> Figure | None:
-            landed = tuple(rung for moment, rung in steps if beat >= moment)
-            return self.best_of(self.rungs_before() + landed) if landed else before
-
-        return shown
+        return lambda beat: best(before + tuple(rung for moment, rung in steps if beat >= moment))
 
     def fly(self) -> Callable[[float], Camera]:
         path = Path(self.path)
@@ -214,34 +218,33 @@ class Roof4(Roof):
     def close(self) -> None:
         # The vendor's library as a dashed line, never a rung.
         assert self.chart is not None
-        line, owned, last = self.vendor_line(), self.data.ladder("gemm_fp32"), self.towers.get(self.rungs[-1])
-        if line is not None and owned is not None and last is not None:
+        last = self.towers.get(self.rungs[-1])
+        if last is not None and self.data.has(facts.VENDOR):
             drawn = Track(0.0).to(1.0, self.at(6), 2.0, arrive).to(0.0, self.closing(), 1.0)
-            self.prop(Line(self.chart.z(line.quantity.value), last.x, last.y, drawn))
             shown = window(self.at(6), self.closing())
-            title = next(item.title for item in owned.value.lines if item.name == "cublas")
-            self.text(
-                Text(title, FACT, 96, 268, "left", shown),
-                Number(figure(line, 1), NUMBER, 96, 356, "left", shown),
-                Text(f"{line.quantity.source} · the dashed line", SMALL, 96, 410, "left", shown),
-            )
+            self.prop(Line(self.vendor_height, last, drawn))
+            self.text_later(shown, lambda: facts.vendor(self.data, self.vendor_line(), shown))
         # The whole ladder as a staircase of light: it dims, then lights up rung by rung on the beats.
         for k, tower in enumerate(self.towers.values()):
             tower.light = Track(1.0).to(0.3, self.at(9, 2), 1.0).to(1.0, self.at(10, 1) + k, 0.5, arrive)
         # Credits: what the film was drawn from.
         self.hud_shown.to(0.0, self.at(9, 1), 1.0)
-        for k, text in enumerate(facts.credits(self.data, self.timeline.title)):
-            shown = window(self.at(9, 1.5) + 0.5 * k, self.clock.beats + 9)
-            self.text(Text(text, FACT if k == 0 else LABEL, 96, 150 + 58 * k, "left", shown))
+        begin, song = self.at(9, 1.5), self.timeline.title
+        self.text_later(window(begin, self.clock.beats + 9), lambda: facts.credits(self.data, song, begin))
 
     def closing(self) -> float:
         return self.at(9)
 
-    def facts_end(self) -> float:
-        return self.at(6) - 0.5 if self.vendor_line() is not None else self.closing()
+    def room(self, beat: float) -> float:
+        leaves = self.at(6) - 0.5
+        return window(-9.0, leaves, 0.3)(beat) if beat > leaves - 1.0 and self.vendor_line() is not None else 1.0
 
     def vendor_line(self) -> Reading | None:
         """The vendor library's rate, where it stands under this roof: one on tensor cores has another."""
-        line = self.data.get("ladders.gemm_fp32.lines.cublas.rate")
+        line = self.data.get(facts.VENDOR)
         assert self.chart is not None
         return line if line is not None and line.quantity.value <= 1.05 * self.chart.peak else None
+
+    def vendor_height(self) -> float | None:
+        line = self.vendor_line()
+        return None if line is None or self.chart is None else self.chart.z(line.quantity.value)

@@ -72,7 +72,8 @@ class Title(Passage):
             height = Track(y + 60).to(y, lands, 0.5, arrive).to(y - 40, gone, 1.0)
             self.text(Text(word, TITLE, x, height, opacity=shown))
         shown = Track(0.0).to(1.0, self.at(3, 4), 0.5).to(0.0, gone, 0.6)
-        self.text(Text(self._byline(), FACT.sized(38).coloured(QUIET), 1824.0, 404.0, "right", shown))
+        style = FACT.sized(38).coloured(QUIET)
+        self.text_later(shown, lambda: [Text(self._byline(), style, 1824.0, 404.0, "right", shown)])
 
     def _byline(self) -> str:
         """The GPU and the day its figures were measured, or that they were published."""

@@ -31,9 +31,9 @@ def climb(
         here: Vector = seat
         for moment, tower in stops:
             if beat >= moment:
-                here = (tower.x, tower.y, max(FLOOR, tower.summit(beat) - CUBE))
+                here = (tower.lot.x, tower.lot.y, max(FLOOR, tower.summit(beat) - CUBE))
             elif beat > moment - FLIGHT:
-                goal = (tower.x, tower.y, max(FLOOR, tower.top - CUBE))
+                goal = (tower.lot.x, tower.lot.y, max(FLOOR, tower.lot.top - CUBE))
                 return swing(here, goal, smooth((beat - moment + FLIGHT) / FLIGHT))
             else:
                 break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -170,11 +171,14 @@ class LaneTime:
 
 @dataclass(slots=True)
 class Twin:
-    """A run of the same work undivided, in glass: all 32 lanes from clock 0 to `cycles`, a pane over those with a bar there."""
+    """A run of the same work undivided, in glass: all 32 lanes from clock 0 to `cycles`, a pane over those with a bar there.
+
+    How many cycles it took is read when it is first drawn.
+    """
 
     time: LaneTime
     schedule: Schedule
-    cycles: float
+    cycles: Callable[[], float]
     grown: Value
     opacity: Value
 
@@ -182,8 +186,8 @@ class Twin:
         grown, seen = value_at(self.grown, beat), value_at(self.opacity, beat)
         if grown < 0.01 or seen < 0.01:
             return
-        close, x = self.time.y(self.cycles * grown), self.time.row.x(beat)
-        taken = self.schedule.start < self.cycles
+        cycles, x = self.cycles(), self.time.row.x(beat)
+        close, taken = self.time.y(cycles * grown), self.schedule.start < cycles
         base, tall = np.where(taken, TRACK + BAR + 0.08, TRACK), np.where(taken, 0.04, BAR)
         origin = np.column_stack([x - WIDTH / 2, np.full(LANES, close), base])
         size = np.column_stack([np.full(LANES, WIDTH), np.full(LANES, self.time.near - close), tall])

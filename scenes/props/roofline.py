@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -46,20 +47,17 @@ class Chart:
     @classmethod
     def of(cls, data: Dataset) -> Chart | None:
         """The chart of the fp32 ladder; None where no math roof or no memory roof is known."""
-        owned, math_roof = data.ladder("gemm_fp32"), data.roof("fp32")
-        rungs = owned.value.rungs if owned else ()
-        marks = [reading.quantity.value for rung in rungs if (reading := data.intensity("gemm_fp32", rung.name)) is not None]
-        level = LEVEL_ROOF[owned.value.level] if owned and owned.value.level and marks else "dram"
-        memory_roof = data.roof(level)
-        peak = math_roof.value.best if math_roof else None
-        bandwidth = memory_roof.value.best if memory_roof else None
-        if peak is None or bandwidth is None:
+        owned, extent, math_roof = data.ladder("gemm_fp32"), data.extent("gemm_fp32"), data.get("roofs.fp32")
+        placed = extent is not None and extent.intensity is not None
+        level = LEVEL_ROOF[owned.value.level] if owned and owned.value.level and placed else "dram"
+        memory_roof = data.get(f"roofs.{level}")
+        if extent is None or math_roof is None or memory_roof is None:
             return None
-        rates = [rung.rate.value for rung in rungs if rung.rate is not None]
-        ridge = peak.value / bandwidth.value
-        low_x = min(marks) / 2.1 if marks else min([peak.value / 100, *rates]) / 1.9 / bandwidth.value
-        high_z = max([peak.value, *rates]) * 1.05
-        return cls(bandwidth.value, peak.value, level, bool(marks), low_x, ridge * 4.2, low_x * bandwidth.value, high_z)
+        peak, bandwidth = math_roof.quantity.value, memory_roof.quantity.value
+        low_x = min(peak / 100, extent.slowest) / 1.9 / bandwidth if extent.intensity is None else extent.intensity / 2.1
+        return cls(
+            bandwidth, peak, level, placed, low_x, peak / bandwidth * 4.2, low_x * bandwidth, extent.fastest * 1.05
+        )  # fmt: skip
 
     @property
     def ridge(self) -> float:
@@ -198,32 +196,49 @@ class Hall:
             world.add(Boxes.of(posts, (0.10, 0.10, z - FLOOR - 0.1), mix(STEEL, TEXT, 0.10), 0.0, 0.9))
 
 
-@dataclass(slots=True)
-class Tower:
-    """A rung as a tower of floors.  `rise` goes from 0 to 1; the share of the peak sets how bright its amber is.
-
-    Its top is the rung's rate.  While it carries the cube, the cube is its last floor: the cube's top is the rate then.
-    """
+@dataclass(frozen=True, slots=True)
+class Lot:
+    """Where a tower stands and how high it gets: to the rung's rate; `share` of the peak sets how bright its amber is."""
 
     x: float
     y: float
     top: float
     share: float
-    rise: Callable[[float], float]
     hollow: bool = False
+
+
+@dataclass(slots=True)
+class Tower:
+    """A rung as a tower of floors.  `rise` goes from 0 to 1; `survey` reads where it stands, not before it begins to rise.
+
+    While it carries the cube, the cube is its last floor: the cube's top is the rate then.
+    """
+
+    survey: Callable[[], Lot]
+    rise: Callable[[float], float]
     carries: Callable[[float], float] = lambda beat: 0.0
     light: Callable[[float], float] = lambda beat: 1.0
+    _lot: Lot | None = field(default=None, init=False)
+
+    @property
+    def lot(self) -> Lot:
+        """Its place and height."""
+        if self._lot is None:
+            self._lot = self.survey()
+        return self._lot
 
     def summit(self, beat: float) -> float:
         """Height of its top at a beat."""
-        return FLOOR + (self.top - FLOOR) * max(0.0, self.rise(beat))
+        rise = self.rise(beat)
+        return FLOOR + (self.lot.top - FLOOR) * rise if rise > 0.0 else FLOOR
 
     def draw(self, world: World, beat: float) -> None:
         height = self.summit(beat) - FLOOR - (CUBE + RIDE) * self.carries(beat)
         if height < 0.02:
             return
-        full = max(1, round((self.top - FLOOR) / 0.40))
-        pitch = (self.top - FLOOR) / full
+        lot = self.lot
+        full = max(1, round((lot.top - FLOOR) / 0.40))
+        pitch = (lot.top - FLOOR) / full
         origin, size, colour, glow = [], [], [], []
         for k in range(full):
             low = k * pitch
@@ -231,52 +246,58 @@ class Tower:
                 break
             tall = min(pitch, height - low)
             up = (k + 1) / full
-            heat = (0.10 + 0.90 * up**1.4) * self.share**0.40 * self.light(beat)
-            origin.append((self.x - TOWER / 2, self.y - TOWER / 2, FLOOR + low + 0.02))
+            heat = (0.10 + 0.90 * up**1.4) * lot.share**0.40 * self.light(beat)
+            origin.append((lot.x - TOWER / 2, lot.y - TOWER / 2, FLOOR + low + 0.02))
             size.append((TOWER, TOWER, max(0.02, tall - 0.045)))
             # Dark amber, not amber mixed with grey: a half-lit floor must not turn olive.
             colour.append(mix(mix(STEEL, EMBER, min(1.0, 2.2 * heat)), COMPUTE, heat))
             glow.append(0.75 * heat**1.8)
-        alpha = 0.28 if self.hollow else 1.0
-        world.add(Boxes.of(origin, size, colour, 0.0 if self.hollow else np.array(glow), 0.9, True, alpha))
+        alpha = 0.28 if lot.hollow else 1.0
+        world.add(Boxes.of(origin, size, colour, 0.0 if lot.hollow else np.array(glow), 0.9, True, alpha))
 
 
 @dataclass(slots=True)
 class Headroom:
-    """A dashed line from a tower's top to the roof above it: what is left to gain."""
+    """A dashed line from a tower's top to the roof above it (a height, read when it is shown): what is left to gain."""
 
     tower: Tower
-    roof: float
-    shown: Callable[[float], float]
-
-    def draw(self, world: World, beat: float) -> None:
-        shown = self.shown(beat)
-        low = self.tower.summit(beat) + 0.05
-        if shown <= 0.01 or self.roof - low < 0.12:
-            return
-        count = max(2, int((self.roof - low) / 0.16))
-        z = np.linspace(low, self.roof, count + 1)[:-1]
-        a = np.column_stack([np.full(count, self.tower.x), np.full(count, self.tower.y), z])
-        b = a + np.array([0.0, 0.0, (self.roof - low) / count * 0.55])
-        world.add(Ribbons.of(a, b, 0.045, TEXT, 0.75 * shown, 0.05))
-
-
-@dataclass(slots=True)
-class Line:
-    """A vendor library's rate as a dashed line over a tower, in the tower's own plane: never a tower of ours."""
-
-    z: float
-    x: float
-    y: float
+    roof: Callable[[], float]
     shown: Callable[[float], float]
 
     def draw(self, world: World, beat: float) -> None:
         shown = self.shown(beat)
         if shown <= 0.01:
             return
-        xs = np.arange(HALF_WIDTH, self.x - 1.1, -0.4)
-        xs = xs[xs > HALF_WIDTH - (HALF_WIDTH - self.x + 1.1) * shown]
-        a = np.column_stack([xs, np.full(len(xs), self.y), np.full(len(xs), self.z)])
+        low, roof, lot = self.tower.summit(beat) + 0.05, self.roof(), self.tower.lot
+        if roof - low < 0.12:
+            return
+        count = max(2, int((roof - low) / 0.16))
+        z = np.linspace(low, roof, count + 1)[:-1]
+        a = np.column_stack([np.full(count, lot.x), np.full(count, lot.y), z])
+        b = a + np.array([0.0, 0.0, (roof - low) / count * 0.55])
+        world.add(Ribbons.of(a, b, 0.045, TEXT, 0.75 * shown, 0.05))
+
+
+@dataclass(slots=True)
+class Line:
+    """A vendor library's rate as a dashed line over a tower, in the tower's own plane: never a tower of ours.
+
+    `height` is read when it is shown; None draws nothing.
+    """
+
+    height: Callable[[], float | None]
+    tower: Tower
+    shown: Callable[[float], float]
+
+    def draw(self, world: World, beat: float) -> None:
+        shown = self.shown(beat)
+        height = self.height() if shown > 0.01 else None
+        if height is None:
+            return
+        lot = self.tower.lot
+        xs = np.arange(HALF_WIDTH, lot.x - 1.1, -0.4)
+        xs = xs[xs > HALF_WIDTH - (HALF_WIDTH - lot.x + 1.1) * shown]
+        a = np.column_stack([xs, np.full(len(xs), lot.y), np.full(len(xs), height)])
         world.add(Ribbons.of(a, a + np.array([0.24, 0.0, 0.0]), 0.06, TEXT, 0.95, 0.1))
 
 
@@ -292,21 +313,18 @@ def towers(data: Dataset, chart: Chart, rises: dict[str, Callable[[float], float
     """
     owned = data.ladder("gemm_fp32")
     rungs: tuple[Rung, ...] = owned.value.rungs if owned else ()
-    built: dict[str, Tower] = {}
-    for k, rung in enumerate(rungs):
-        if rung.name not in rises:
-            continue
+
+    def survey(k: int, rung: Rung) -> Lot:
         mark = data.intensity("gemm_fp32", rung.name)
         if mark is not None:
             x, y = chart.x(mark.quantity.value), (-0.75 if k % 2 else 0.75)
         else:
             x, y = ROW[0] + (ROW[1] - ROW[0]) * k / max(1, len(rungs) - 1), 0.0
         if rung.rate is None:
-            built[rung.name] = Tower(x, y, FLOOR + 0.14, 0.0, rises[rung.name], hollow=True)
-        else:
-            share = min(1.0, rung.rate.value / chart.peak)
-            built[rung.name] = Tower(x, y, chart.z(rung.rate.value), share, rises[rung.name])
-    return built
+            return Lot(x, y, FLOOR + 0.14, 0.0, hollow=True)
+        return Lot(x, y, chart.z(rung.rate.value), min(1.0, rung.rate.value / chart.peak))
+
+    return {rung.name: Tower(partial(survey, k, rung), rises[rung.name]) for k, rung in enumerate(rungs) if rung.name in rises}
 
 
 def light_the_hall(world: World, beat: float) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 from measure.dataset import Dataset, Reading
 from measure.records import Rung
 from scenes.stage.claims import Figure, figure
+from scenes.stage.keys import window
 from scenes.stage.overlay import Item, Number, Text, Value
 from scenes.stage.palette import COMPUTE, TEXT
 from scenes.stage.type import FACT, LABEL, NUMBER, SMALL
 
 LADDER = "gemm_fp32"
+VENDOR = "ladders.gemm_fp32.lines.cublas.rate"
 LEFT = 96
 BINDS = 0.9
 LEVEL_NAMES = {"load_path": "SM load path", "l2": "L2", "dram": "DRAM", "l1": "L1"}
@@ -58,7 +62,28 @@ def lettering(data: Dataset, name: str, shown: Value) -> list[Item]:
     return items
 
 
-def credits(data: Dataset, song: str) -> tuple[str, ...]:
+def vendor(data: Dataset, line: Reading | None, shown: Value) -> list[Item]:
+    """Name and rate of the vendor's library; nothing where there is no line to name."""
+    owned = data.ladder(LADDER)
+    if line is None or owned is None:
+        return []
+    title = next(item.title for item in owned.value.lines if item.name == VENDOR.split(".")[3])
+    return [
+        Text(title, FACT, LEFT, 268, "left", shown),
+        Number(figure(line, 1), NUMBER, LEFT, 356, "left", shown),
+        Text(f"{line.quantity.source} · the dashed line", SMALL, LEFT, 410, "left", shown),
+    ]
+
+
+def credits(data: Dataset, song: str, begin: float) -> list[Item]:
+    """What the film was drawn from: a line each half beat, which stays to the end."""
+    items: list[Item] = []
+    for k, text in enumerate(sources(data, song)):
+        items.append(Text(text, FACT if k == 0 else LABEL, LEFT, 150 + 58 * k, "left", window(begin + 0.5 * k, math.inf)))
+    return items
+
+
+def sources(data: Dataset, song: str) -> tuple[str, ...]:
     """GPU, versions, date, what was measured and what was not, in lines."""
     run, lines = data.run, [data.device.name]
     if run is None:
@@ -67,7 +92,7 @@ def credits(data: Dataset, song: str) -> tuple[str, ...]:
         lines.append(f"measured {run.date[:10]}, driver {run.driver or 'unknown'}")
         lines.append(f"CuPy {run.cupy or 'unknown'}, NVRTC {run.nvrtc or 'unknown'}")
         lines.append("each kernel checked against float64 before and after timing")
-    absent = [name for name in ("index", "launch", "divergence") if data.trace(name) is None]
+    absent = [name for name in ("index", "launch", "divergence") if not data.has(f"traces.{name}")]
     if absent:
         lines.append(f"not measured: {', '.join(absent)} traces")
     lines.append(f"music: {song}")

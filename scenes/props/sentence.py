@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scenes.stage.claims import Figure
+from measure.dataset import Reading
+from scenes.stage.claims import Figure, figure
 from scenes.stage.overlay import Canvas, Value, value_at
 from scenes.stage.type import Align, Style, measure_text
+
+
+def microseconds(reading: Reading) -> Figure:
+    """A time as µs with one decimal, from a reading in s or ns."""
+    return figure(reading, 1, "µs", {"s": 1e6, "ns": 1e-3}[reading.quantity.unit])
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,7 +203,12 @@ def _changes(entry: Entry, parts: Mapping[str, str], dataset: Dataset) -> list[s
     changes = [
         _told(name, entry.parts.get(name), parts.get(name)) for name in names if entry.parts.get(name) != parts.get(name)
     ]
-    return changes + [key for key, value in sorted(entry.reads.items()) if reading_digest(dataset, key) != value]
+    return changes + [key for key in sorted(entry.reads, key=_telling) if reading_digest(dataset, key) != entry.reads[key]]
+
+
+def _telling(key: str) -> tuple[bool, int, str]:
+    """The order in which changed readings are named: what was measured before what follows from it, the short ones first."""
+    return key.partition(".")[0] in ("derived", "extent", "bound"), key.count(".") + 9 * key.count("@"), key
 
 
 def _told(name: str, before: str | None, now: str | None) -> str:

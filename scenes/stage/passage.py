@@ -6,8 +6,9 @@ plays exact frames of absolute time, so a passage may be rendered whole, from an
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from audio import tracks
 from audio.timeline import Timeline
-from measure.dataset import Dataset
+from measure.dataset import Dataset, Reading
 from scenes import film
 from scenes.film import Row
 from scenes.stage.breath import Breath
@@ -28,6 +29,7 @@ from scenes.stage.clock import Clock, OverrunError
 from scenes.stage.hud import Hud, Lamps
 from scenes.stage.jit import f4
 from scenes.stage.keys import Track
+from scenes.stage.later import Later
 from scenes.stage.lyric import Lyric
 from scenes.stage.mobject import StageCamera
 from scenes.stage.overlay import VISIBLE, Canvas, Item, Placed, in_order
@@ -38,6 +40,10 @@ from scenes.stage.transitions.smear import mixed
 from scenes.stage.type import DESIGN_HEIGHT, DESIGN_WIDTH
 from scenes.stage.world import World
 
+# Which peak the ratio is of, in the order in which `Roof.best` picks one.
+PEAKS = {
+    "measured": "peak measured", "published": "peak published", "datasheet": "peak: datasheet", "computed": "peak computed",
+}  # fmt: skip
 MEASUREMENTS_VARIABLE, TRACK_VARIABLE = "ROOFLINE_MEASUREMENTS", "ROOFLINE_TRACK"
 
 
@@ -176,6 +182,10 @@ class Passage(Scene):
         self.texts.extend(items)
         return items[-1]
 
+    def text_later(self, shown: Callable[[float], float], make: Callable[[], Sequence[Item]], yields: bool = False) -> None:
+        """Add texts that are made when `shown` first is above 0: what they read, no frame before that depends on."""
+        self.texts.append(Later(shown, make, yields))
+
     def until(self, bar: int, beat: float = 1.0) -> None:
         """Play on to a beat of a bar."""
         self._play_to(self.at(bar, beat), f"bar {bar} beat {beat:g}")
@@ -198,8 +208,8 @@ class Passage(Scene):
 
     def achieved(self) -> Callable[[float], Figure | None]:
         """The HUD's ratio through this passage: by default the best verified rung of the passages before it."""
-        shown = self.best_of(self.rungs_before())
-        return lambda beat: shown
+        best, before = functools.cache(self.best_of), self.rungs_before()
+        return lambda beat: best(before)
 
     def rungs_before(self) -> tuple[str, ...]:
         """Names of the GEMM rungs that the film has shown before this passage."""
@@ -215,6 +225,13 @@ class Passage(Scene):
         readings = [reading for name in rungs if (reading := self.data.achieved("gemm_fp32", name)) is not None]
         return figure(max(readings, key=lambda reading: reading.quantity.value), 2, "") if readings else None
 
+    def read(self, key: str) -> Reading:
+        """A reading that `data.has`.  Raises KeyError for one that is absent."""
+        reading = self.data.get(key)
+        if reading is None:
+            raise KeyError(f"{self.name}: {key} is not in the measurements")
+        return reading
+
     def footer(self) -> str:
         """GPU, date and source of the file, for the HUD's bottom line."""
         run = self.data.run
@@ -224,11 +241,7 @@ class Passage(Scene):
 
     def peak_note(self) -> str:
         """Which peak the ratio is of."""
-        roof = self.data.roof("fp32")
-        if roof is None:
-            return "no peak known"
-        field_name = roof.value.best_field
-        return {"measured": "peak measured", "datasheet": "peak: datasheet"}.get(str(field_name), f"peak {field_name}")
+        return next((words for name, words in PEAKS.items() if self.data.has(f"roofs.fp32.{name}")), "no peak known")
 
     # ---- frames -------------------------------------------------------------------------------------------------------
 
@@ -239,8 +252,13 @@ class Passage(Scene):
         def hud_shown(beat: float) -> float:
             return self.hud_shown(beat) * self._ends.hud(beat)
 
+        achieved = self.achieved()
+
+        def hud() -> list[Item]:
+            return [Hud(self.title, self.chapter, self.footer(), achieved, self.peak_note(), hud_shown)]
+
         self._hud = [
-            Hud(self.title, self.chapter, self.footer(), self.achieved(), self.peak_note(), hud_shown),
+            Later(hud_shown, hud),
             Lyric(self.timeline, 1.0 / self.fps),
             Lamps(self.clock),
         ]

@@ -12,6 +12,7 @@ import pytest
 from measure import schema
 from measure.dataset import Dataset, Owned, find_file, known_names
 from measure.errors import DatasetKeyError, SchemaError
+from measure.noted import present
 from measure.records import (
     SCHEMA_VERSION,
     Device,
@@ -178,7 +179,7 @@ def test_every_read_is_recorded_and_nothing_else(two: tuple[Path, Path]) -> None
     data.get("roofs.fp32")
     data.why_absent("traces.launch")
     assert data.device.name == "First"
-    assert data.reads == {"roofs.fp32", "absent.traces.launch", "device.name"}
+    assert data.reads == {"roofs.fp32", "roofs@device.name", "absent.traces.launch", "device.name"}
     before = data.reads
     data.fingerprint(data.reads)
     assert data.reads == before
@@ -216,8 +217,45 @@ def test_records_note_field_by_field_what_is_read_of_them(two: tuple[Path, Path]
     found = read_of(path, lambda data: data.roof("fp32").value.best)  # type: ignore[union-attr]
     assert found == {"roofs.fp32?", "roofs.fp32.measured"}
     assert read_of(path, lambda data: "l2" in ladder_of(data).value.rungs[0].traffic) == rungs | {
-        "ladders.gemm_fp32.rungs.one.traffic.l2"
+        "ladders.gemm_fp32.rungs.one.traffic.l2?"
     }
+    # whether something is there is not its value
+    assert read_of(path, lambda data: present(ladder_of(data).value.rungs[0], "rate")) == rungs | {
+        "ladders.gemm_fp32.rungs.one.rate?"
+    }
+    assert read_of(path, lambda data: data.has("roofs.fp32.measured")) == {"roofs.fp32.measured?"}
+
+
+def test_what_is_there_is_told_without_its_value(two: tuple[Path, Path]) -> None:
+    data = Dataset.open([two[0]])
+    for key in ("roofs.fp32", "roofs.fp32.measured", "roofs.fp32.best", "derived.achieved.gemm_fp32.one", "device.name"):
+        assert data.has(key) and data.has(key) == (data.get(key) is not None if not key.endswith("name") else True)
+    for key in ("roofs.fp32.published", "roofs.l2", "ladders.other", "traces.launch", "derived.achieved.gemm_fp32.nine"):
+        assert not data.has(key)
+    assert data.has("ladders.gemm_fp32@device.name") and not data.has("sweeps.stride@device.name")
+    with pytest.raises(DatasetKeyError, match="measurde"):
+        data.has("roofs.fp32.measurde")
+    rung = ladder_of(data).value.rungs[0]
+    assert present(rung, "rate") and present(schema.load(two[0]).ladders["gemm_fp32"].rungs[0], "rate")
+    assert not present(replace(schema.load(two[0]).ladders["gemm_fp32"].rungs[0], rate=None), "rate")
+
+
+def test_a_charts_reach_is_noted_as_a_whole(two: tuple[Path, Path]) -> None:
+    """What the axes must reach: the least bytes' rung, the slowest, and the roof above all of them."""
+    path = two[0]
+    content = schema.load(path)
+    rates = [rung.rate.value for rung in content.ladders["gemm_fp32"].rungs if rung.rate is not None]
+    peak = content.roofs["fp32"].best
+    assert peak is not None and read_of(path, lambda data: data.extent("gemm_fp32")) == {"extent.gemm_fp32.fp32"}
+    extent = Dataset.open([path]).extent("gemm_fp32")
+    assert extent is not None
+    assert (extent.slowest, extent.fastest) == (min(rates), max(peak.value, *rates))
+    assert extent.intensity == min(
+        reading.quantity.value
+        for rung in content.ladders["gemm_fp32"].rungs
+        if (reading := Dataset.open([path]).intensity("gemm_fp32", rung.name)) is not None
+    )
+    assert Dataset.open([path]).extent("gemm_fp32", "bf16") is None
 
 
 def test_a_noted_record_passes_for_the_record(two: tuple[Path, Path]) -> None:
@@ -246,6 +284,10 @@ KEYS = [
     "main",
     "absent.traces.launch",
     "roofs.l2",
+    "roofs.fp32?",
+    "roofs.fp32.measured?",
+    "roofs.fp32.published?",
+    "extent.gemm_fp32.fp32",
 ]
 
 
@@ -271,10 +313,20 @@ def test_the_fingerprint_changes_with_what_was_read_only(tmp_path: Path) -> None
     assert changed(replace(first, roofs={**first.roofs, "fp32": roof})) == {
         "roofs.fp32",
         "derived.achieved.gemm_fp32.one",
+        "extent.gemm_fp32.fp32",
         "main",
-    }  # not what binds the rung: that is the load path, three quarters of which it reaches either way
+    }  # its presence not, nor what binds the rung: that is the load path, three quarters of which it reaches either way
     assert changed(replace(first, roofs={**first.roofs, "fp32": replace(roof, measured=q(12.0, "TFLOP/s"), title="X")})) == {
         "main"
+    }
+    published = replace(first.roofs["fp32"], measured=None, published=first.roofs["fp32"].measured)
+    assert {key for key in changed(replace(first, roofs={**first.roofs, "fp32": published})) if key.endswith("?")} == {
+        "roofs.fp32.measured?",
+        "roofs.fp32.published?",
+    }
+    assert {key for key in changed(replace(first, device=replace(first.device, name="H"))) if "name" not in key} == {
+        "device",
+        "main",
     }
     ladder = first.ladders["gemm_fp32"]
     slower = replace(ladder, rungs=(replace(ladder.rungs[0], samples=(1.0, 2.0)), *ladder.rungs[1:]))

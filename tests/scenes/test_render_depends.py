@@ -1,6 +1,6 @@
 """What each scene of the film depends on: one figure of the measurements is changed and the cache asked what is to be drawn.
 
-The whole film is drawn once, tiny and at two frames a second; which scene shows which figure is said here, from the storyboard.
+The whole film is drawn once, tiny and at four frames a second; which scene shows which figure is said here, from the storyboard.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from scenes.render.make import Request, make, survey
 from scenes.render.progress import Silent
 from scenes.render.quality import Quality
 
-TINY = Quality("t", 64, 36, 2, "ultrafast", 20)
+TINY = Quality("t", 64, 36, 4, "ultrafast", 20)
 H200 = "nvidia-h200"
 EVERY = {row.name for row in FILM}
-CHARTS = {row.name for row in FILM if row.cls.startswith("Roof")}
 
 
 class Heard(Silent):
@@ -70,13 +69,6 @@ def missed(lookups: list[Lookup]) -> set[str]:
     return {lookup.segment.row.name for lookup in lookups if lookup.entry is None}
 
 
-def beside(lookup: Lookup) -> set[str]:
-    """Scenes that a segment of another scene shows too, in a transition."""
-    return {
-        name.removeprefix("transition from ").removeprefix("transition to ") for name in lookup.parts if "transition" in name
-    }
-
-
 def test_nothing_changed_nothing_is_drawn(drawn: tuple[Cache, list[str]], tmp_path: Path) -> None:
     cache, said = drawn
     lookups = survey(files(tmp_path), cache)
@@ -86,38 +78,81 @@ def test_nothing_changed_nothing_is_drawn(drawn: tuple[Cache, list[str]], tmp_pa
         assert f"{row.name} bars 1-{row.bars} of {row.bars}: not rendered yet" in said
 
 
+LAUNCHED = {"indexing bars 7-8", "launch bars 1-2", "launch bars 3-4", "roof-1 bars 1-2"}  # the launch, and its transitions
+CLIMBED = {"launch bars 3-4", "roof-1", "divergence", "roof-2", "roof-3", "roof-4"}  # from the still of the hall on
+
+
 @pytest.mark.parametrize(
-    ("change", "scenes"),
+    ("change", "shown", "told"),
     [
-        # every chart shows all towers of the ladder, so that a rate that changes changes each of them, and nothing else
-        (("ladders", "gemm_fp32", "rungs", "vectorised", "rate", 1.01), CHARTS),
-        # what changed on the way to a rung is said in the chorus that builds it
-        (("ladders", "gemm_fp32", "rungs", "tile_2d", "change", "another idea"), {"roof-3"}),
-        # the launch trace flies in one scene; the credits say only that there is one
-        (("traces", "launch", "launch_latency", 1.5), {"launch"}),
-        (("traces", "divergence", "slowdown", 1.1), {"divergence"}),
-        # figures of the GPU that no scene shows
-        (("device", "l2_size", 2), {"launch"}),
-        (("device", "sm_count", 2), {"launch"}),
-        (("device", "boost_clock", 1.1), set()),
-        # the software that the credits name, and software that they do not
-        (("run", "driver", "999.1"), {"roof-4"}),
-        (("run", "python", "3.99"), set()),
-        # the date of the run stands in the footer
-        (("run", "date", "2031-01-01"), EVERY),
+        # one bar says how much slower a divided warp is; nothing else does
+        (("traces", "divergence", "slowdown", 1.1), {"divergence bars 7-8"}, "traces.divergence.slowdown"),
+        # a rung's tower rises in one chorus and stands in those after it; the ratio of the best rung follows from it
+        (("ladders", "gemm_fp32", "rungs", "vectorised", "rate", 1.01), {"roof-4"}, "ladders.gemm_fp32.rungs.vectorised.rate"),
+        (
+            ("ladders", "gemm_fp32", "rungs", "tile_1d", "rate", 1.01),
+            {"roof-2 bars 5-6", "roof-2 bars 7-8", "roof-3", "roof-4"},
+            "ladders.gemm_fp32.rungs.tile_1d.rate",
+        ),
+        # rungs that the film has not climbed yet, and those it never shows, as long as they stay below the roof
+        (("ladders", "gemm_fp32", "rungs", "autotuned", "rate", 1.01), set(), ""),
+        # what changed on the way to a rung is said in the chorus that builds it, from its third bar on
+        (
+            ("ladders", "gemm_fp32", "rungs", "tile_2d", "change", "another idea"),
+            {"roof-3 bars 3-4", "roof-3 bars 5-6", "roof-3 bars 7-8"},
+            "ladders.gemm_fp32.rungs.tile_2d.change",
+        ),
+        # the vendor's line is drawn in one chorus, from the moment at which it takes the place of the rung's facts
+        (
+            ("ladders", "gemm_fp32", "lines", "cublas", "rate", 0.99),
+            {"roof-4 bars 5-6", "roof-4 bars 7-8", "roof-4 bars 9-10"},
+            "ladders.gemm_fp32.lines.cublas.rate",
+        ),
+        # what an empty launch costs is said while the blocks leave
+        (("traces", "launch", "launch_latency", 1.5), {"launch bars 1-2"}, "traces.launch.launch_latency"),
+        # the chip is drawn from them
+        (("device", "l2_size", 2), LAUNCHED, "traces.launch@device.l2_size"),
+        (("device", "sm_count", 2), LAUNCHED, "device.sm_count"),
+        # figures that no scene shows
+        (("latencies", "l2", "cycles", 1.1), set(), ""),
+        (("device", "boost_clock", 1.1), set(), ""),
+        (("run", "python", "3.99"), set(), ""),
+        # the peak is the beam of the hall, and what the ratio is of: no scene before the first rung has either
+        (("roofs", "fp32", "measured", 1.01), CLIMBED, "roofs.fp32"),
+        # the software that the credits name
+        (("run", "driver", "999.1"), {"roof-4 bars 9-10", "roof-4 bars 11-12"}, "run.driver"),
+        # date and GPU stand in the footer, and under the title: the film's first bars say neither
+        (("run", "date", "2031-01-01"), EVERY - {"title"} | {"title bars 3-4"}, "run.date"),
+        (("device", "name", "NVIDIA H300"), EVERY - {"title"} | {"title bars 3-4"}, "device.name"),
     ],
     ids=lambda value: ".".join(map(str, value[:-1])) if isinstance(value, tuple) else "",
 )
-def test_a_change_reaches_the_scenes_that_show_it(
-    drawn: tuple[Cache, list[str]], tmp_path: Path, change: tuple[str | float, ...], scenes: set[str]
+def test_a_change_reaches_the_bars_that_show_it(
+    drawn: tuple[Cache, list[str]], tmp_path: Path, change: tuple[str | float, ...], shown: set[str], told: str
 ) -> None:
+    """`shown` are scenes, or bars of scenes, from the storyboard; a segment's own name is enough for all of its bars."""
     lookups = survey(files(tmp_path, *change), drawn[0])
-    assert scenes <= missed(lookups)
-    assert [lookup.segment.label for lookup in lookups if lookup.entry is None and lookup.segment.row.name not in scenes] == [
-        lookup.segment.label for lookup in lookups if lookup.segment.row.name not in scenes and beside(lookup) & scenes
-    ]
-    shown = report.segments(lookups, TINY)
+    assert {lookup.segment.label for lookup in lookups if lookup.entry is None} == {
+        lookup.segment.label for lookup in lookups if {lookup.segment.label, lookup.segment.row.name} & shown
+    }
+    listed = report.segments(lookups, TINY)
     for lookup in lookups:
         if lookup.entry is None:
-            assert lookup.why.startswith("changed: ") and lookup.why in shown
+            assert lookup.why.startswith("changed: ") and lookup.why in listed
             assert any(line.endswith(lookup.why) for line in why.lines(lookups))
+    reasons = [lookup.why for lookup in lookups if lookup.entry is None]
+    assert told in " ".join(reasons)
+
+
+def test_only_what_changed_is_drawn_again(drawn: tuple[Cache, list[str]], tmp_path: Path) -> None:
+    """The render itself, not only its plan: it says what it draws and why, draws that, and leaves the rest as it was."""
+    heard = Heard()
+    made = make(files(tmp_path, "traces", "divergence", "slowdown", 1.1), tmp_path / "film.mp4", drawn[0], 1, heard)
+    lookups = survey(files(tmp_path, "traces", "divergence", "slowdown", 1.1), drawn[0])
+    again = [lookup.segment for lookup in lookups if lookup.segment.label == "divergence bars 7-8"]
+    assert made.drawn == sum(segment.frames for segment in again) < made.frames
+    assert "divergence bars 7-8 of 8: changed: traces.divergence.slowdown" in heard.lines
+    assert [line for line in heard.lines if line.endswith(": drawn already")] == [
+        f"{row.name}: drawn already" for row in FILM if row.name != "divergence"
+    ]
+    assert missed(lookups) == set()

@@ -68,7 +68,7 @@ def test_a_tower_stands_at_its_intensity_and_is_as_high_as_its_rate() -> None:
         traffic = rung.traffic[owned.value.level].best
         assert traffic is not None and rung.rate is not None
         share = math.log(owned.value.work.value / traffic.value / chart.low_x) / math.log(chart.high_x / chart.low_x)
-        assert built[rung.name].x == pytest.approx(-HALF_WIDTH + 2 * HALF_WIDTH * share)
+        assert built[rung.name].lot.x == pytest.approx(-HALF_WIDTH + 2 * HALF_WIDTH * share)
         height = math.log(rung.rate.value / chart.low_z) / math.log(chart.high_z / chart.low_z)
         assert built[rung.name].summit(0.0) == pytest.approx(FLOOR + HEIGHT * height)
 
@@ -80,7 +80,7 @@ def test_published_rates_without_bytes_get_no_place_on_the_intensity_axis() -> N
     assert (chart.peak, chart.bandwidth) == (35.6, 0.936)
     built = towers(data, chart, {name: lambda beat: 1.0 for name in ("uncoalesced", "tile_1d", "tile_2d", "vectorised")})
     assert {tower.y for tower in built.values()} == {0.0}, "in one row"
-    xs = [built[name].x for name in ("tile_1d", "tile_2d", "vectorised")]
+    xs = [built[name].lot.x for name in ("tile_1d", "tile_2d", "vectorised")]
     assert xs[1] - xs[0] == pytest.approx(xs[2] - xs[1]), "evenly spaced: order, not intensity"
 
 
@@ -92,7 +92,7 @@ def test_a_rung_that_failed_verification_is_hollow_and_said_to_have_failed(tmp_p
     failed = replace(owned.rungs[0], verification=check, rate=None, time=None, time_cold=None, samples=(), samples_cold=())
     data = dataset(tmp_path, ladder(content, replace(owned, rungs=(failed, *owned.rungs[1:]))))
     scene = passage("roof-1", data)
-    assert scene.towers["uncoalesced"].hollow  # type: ignore[attr-defined]
+    assert scene.towers["uncoalesced"].lot.hollow  # type: ignore[attr-defined]
     paint(scene, scene.at(6, 2))
     assert "failed verification" in [placed.text for placed in scene.placed]
 
@@ -108,7 +108,7 @@ def test_a_rate_above_the_peak_is_drawn_above_the_beam(tmp_path: Path) -> None:
     data = dataset(tmp_path, ladder(content, replace(owned, rungs=(*owned.rungs[:-1], fast))))
     chart = Chart.of(data)
     assert chart is not None
-    assert towers(data, chart, {last.name: lambda beat: 1.0})[last.name].top > chart.z(chart.peak)
+    assert towers(data, chart, {last.name: lambda beat: 1.0})[last.name].lot.top > chart.z(chart.peak)
 
 
 def test_without_roofs_the_scene_says_so(tmp_path: Path) -> None:
