@@ -1,7 +1,8 @@
 """How the pixel code is compiled: one thread, no global lock, cached on disk.
 
 numba's cache notices a change of the file that holds a function, not of the files of functions it calls. The cache's folder is
-therefore named after the contents of all kernel files, so that a change of any of them compiles anew.
+therefore named after the contents of all kernel files, so that a change of any of them compiles anew. Whoever uses a folder
+holds it for as long as it runs, and sweeps those that nobody holds, but for the few used last.
 
 Every frame has to come out of the same machine code, bit by bit, whichever process draws it. So one process at a time compiles,
 and the others take its code from disk; and a kernel that another calls is compiled with it, since code from disk cannot be
@@ -11,9 +12,11 @@ which of them runs, and so how it rounds, would depend on which kernel came firs
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import os
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -88,7 +91,7 @@ def _one_at_a_time(dispatcher: Any) -> Callable[[Any], Any]:
             finally:
                 dispatcher._cache = kept
                 del dispatcher.targetoptions["forceinline"]
-        os.makedirs(_CACHE, exist_ok=True)
+        _hold()
         with open(os.path.join(_CACHE, "lock"), "a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             _compiling.now = True
@@ -98,6 +101,43 @@ def _one_at_a_time(dispatcher: Any) -> Callable[[Any], Any]:
                 _compiling.now = False
 
     return compile_or_load
+
+
+_held: list[int] = []  # the open lock, closed when this process ends
+
+
+def _hold() -> None:
+    """Make the folder, take a share of its lock before anybody sweeps it, and sweep the others; once a process."""
+    name = os.path.join(_CACHE, "in-use")
+    while not _held:
+        os.makedirs(_CACHE, exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # swept between two lines of this
+            lock = os.open(name, os.O_RDWR | os.O_CREAT, 0o666)
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            if os.path.exists(name) and os.path.samestat(os.fstat(lock), os.stat(name)):
+                os.utime(name)
+                _held.append(lock)
+                sweep(Path(_CACHE))
+            else:
+                os.close(lock)
+
+
+def sweep(mine: Path, kept: int = 3) -> list[Path]:
+    """Remove folders of kernels beside `mine` that no process uses, but for the `kept` used last; returns those removed."""
+
+    def used(folder: Path) -> float:
+        lock = folder / "in-use"
+        return (lock if lock.exists() else folder).stat().st_mtime
+
+    removed = []
+    with contextlib.suppress(OSError):  # another process sweeps, too
+        others = [folder for folder in mine.parent.glob("kernels-*") if folder != mine]
+        for folder in sorted(others, key=used, reverse=True)[kept:]:
+            with open(folder / "in-use", "a") as lock, contextlib.suppress(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder)
+                removed.append(folder)
+    return removed
 
 
 def aligned(shape: tuple[int, ...], dtype: Any) -> Array:

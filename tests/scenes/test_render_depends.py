@@ -1,6 +1,6 @@
 """What each scene of the film depends on: one figure of the measurements is changed and the cache asked what is to be drawn.
 
-The whole film is drawn once, tiny and at four frames a second; which scene shows which figure is said here, from the storyboard.
+The whole film is drawn once, tiny, at four frames a second; which scene shows which figure is said here, from the storyboard.
 """
 
 from __future__ import annotations

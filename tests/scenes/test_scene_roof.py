@@ -79,7 +79,7 @@ def test_published_rates_without_bytes_get_no_place_on_the_intensity_axis() -> N
     assert chart is not None and not chart.placed
     assert (chart.peak, chart.bandwidth) == (35.6, 0.936)
     built = towers(data, chart, {name: lambda beat: 1.0 for name in ("uncoalesced", "tile_1d", "tile_2d", "vectorised")})
-    assert {tower.y for tower in built.values()} == {0.0}, "in one row"
+    assert {tower.lot.y for tower in built.values()} == {0.0}, "in one row"
     xs = [built[name].lot.x for name in ("tile_1d", "tile_2d", "vectorised")]
     assert xs[1] - xs[0] == pytest.approx(xs[2] - xs[1]), "evenly spaced: order, not intensity"
 
