@@ -107,13 +107,14 @@ def open_inputs(specs: Sequence[str], track: str | None) -> tuple[Dataset, Track
 
 def request_for(scenes: Sequence[str], letter: str, fps: int | None, specs: Sequence[str], track: str | None) -> Request:
     """What a render or a still is asked for."""
+    from scenes import film
     from scenes.render.make import Request
     from scenes.render.plan import choose
     from scenes.render.quality import QUALITIES
 
     rows = choose(scenes)
     dataset, music = open_inputs(specs, track)
-    return Request(rows, QUALITIES[letter].at(fps), dataset, music)
+    return Request(rows, QUALITIES[letter].at(fps), dataset, music, film.order_with(scenes))
 
 
 @main.command()
@@ -129,7 +130,10 @@ def render(
     scenes: tuple[str, ...], quality: str, fps: int | None, specs: tuple[str, ...], track: str | None, output: Path | None,
     jobs: int | None, dry_run: bool,
 ) -> None:  # fmt: skip
-    """Render scenes by name, or the whole film, with sound."""
+    """Render scenes by name, or the whole film, with sound.
+
+    `stage-reel` is a film of its own: each element of the stage, one after another.
+    """
     request = request_for(scenes, quality, fps, specs, track)
     from scenes.render import make, report
     from scenes.render.cache import Cache
@@ -138,7 +142,8 @@ def render(
     if dry_run:
         click.echo(report.segments(make.survey(request, Cache()), request.quality))
         return
-    target = output or OUT / f"{'+'.join(row.name for row in request.rows) if scenes else 'film'}.mp4"
+    whole = scenes[0] if len(scenes) == 1 else "film" if not scenes else "+".join(row.name for row in request.rows)
+    target = output or OUT / f"{whole}.mp4"
     click.echo(report.summary(make.make(request, target, workers=jobs, reporter=reporter()), request.quality))
 
 
@@ -158,6 +163,8 @@ def still(scene: str, moment: str, quality: str, specs: tuple[str, ...], track: 
     request = request_for([scene], quality, None, specs, track)
     from scenes.render.make import still as write_still
 
+    if len(request.rows) > 1:
+        raise Refused(f"{scene} is a film of {len(request.rows)} scenes: name one of them, such as {request.rows[0].name}")
     target = output or OUT / f"{scene}-{moment.replace(':', '-')}.png"
     frame = write_still(request, bar, beat, target)
     click.echo(f"{target}: frame {frame} of the film")

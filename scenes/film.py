@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,14 +14,15 @@ if TYPE_CHECKING:
 
 
 class UnknownSceneError(ValueError):
-    """A scene name that is not in the film."""
+    """A scene name that is in no film, or names from different films."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """A passage of the film: its name, where its class is, the bars of the track that it fills, the GEMM rungs it adds.
 
-    `transition` is how the film comes to it from the passage before; None is a plain cut.
+    `transition` is how the film comes to it from the passage before; None is a plain cut. `files` are what it is drawn from
+    besides the render's own measurements, each with a digest of its content: a change of one draws the passage anew.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Row:
     idea: str
     rungs: tuple[str, ...] = ()
     transition: Cut | None = None
+    files: tuple[str, ...] = ()
 
     def load(self) -> type[Passage]:
         """Import the scene class."""
@@ -64,24 +67,56 @@ FILM: tuple[Row, ...] = (
 )  # fmt: skip
 
 
+BESIDE = {"stage-reel": "scenes.reel.order"}
+"""Films of their own beside FILM: name, and the module whose ORDER lists their rows."""
+
+
+def beside(name: str) -> tuple[Row, ...]:
+    """The rows of one of the films beside FILM, by the film's name."""
+    rows: tuple[Row, ...] = importlib.import_module(BESIDE[name]).ORDER  # named only here: no scene is drawn from this module
+    return rows
+
+
+def order_with(names: Sequence[str]) -> tuple[Row, ...]:
+    """The whole film that all these scenes (or films) belong to; FILM where none is named.
+
+    Raises UnknownSceneError for a name that is in no film, and for names of different films.
+    """
+    films = {"": FILM, **{name: beside(name) for name in BESIDE}}
+    owners = {scene.name: film for film, rows in films.items() for scene in rows} | {name: name for name in BESIDE}
+    for name in names:
+        if name not in owners:
+            told = "; ".join(f"{film or 'the film'} has {', '.join(r.name for r in rows)}" for film, rows in films.items())
+            raise UnknownSceneError(f"no scene {name!r}: {told}")
+    found = {owners[name] for name in names} or {""}
+    if len(found) > 1:
+        raise UnknownSceneError(f"{' and '.join(names)} belong to different films: render those of one film at a time")
+    return films[found.pop()]
+
+
 def row(name: str) -> Row:
-    """The row of a scene by name.  Raises UnknownSceneError with the names there are."""
-    for candidate in FILM:
-        if candidate.name == name:
-            return candidate
-    raise UnknownSceneError(f"no scene {name!r}: the film has {', '.join(r.name for r in FILM)}")
+    """The row of a scene by name, of any film.  Raises UnknownSceneError with the names there are."""
+    found = next((candidate for candidate in order_with([name]) if candidate.name == name), None)
+    if found is None:
+        raise UnknownSceneError(f"{name} is a film, not a scene: its scenes are {', '.join(r.name for r in beside(name))}")
+    return found
 
 
-def neighbours(of: Row, order: tuple[Row, ...] = FILM) -> tuple[Row | None, Row | None]:
-    """The rows that end and begin where a row begins and ends, in an order of rows; None where there is no such row."""
+def neighbours(of: Row, order: tuple[Row, ...] | None = None) -> tuple[Row | None, Row | None]:
+    """The rows that end and begin where a row begins and ends, in an order of rows; None where there is no such row.
+
+    Without an order it is the film that the row stands in; of a row that is in none, FILM.
+    """
+    if order is None:
+        order = next((rows for rows in map(beside, BESIDE) if of in rows), FILM)
     before = next((other for other in order if other.first_bar + other.bars == of.first_bar), None)
     after = next((other for other in order if of.first_bar + of.bars == other.first_bar), None)
     return before, after
 
 
 def row_of(cls: type[Passage]) -> Row | None:
-    """The row that a scene class stands in, or None for a class outside of the film."""
-    for candidate in FILM:
+    """The row that a scene class stands in, or None for a class outside of every film."""
+    for candidate in (*FILM, *(r for name in BESIDE for r in beside(name))):
         if candidate.cls == cls.__name__ and candidate.module.rsplit(".", 1)[-1] == cls.__module__.rsplit(".", 1)[-1]:
             return candidate
     return None

@@ -52,8 +52,13 @@ def plan(rows: Sequence[Row], timeline: Timeline, quality: Quality) -> tuple[Seg
 
 
 def choose(names: Sequence[str], rows: Sequence[Row] | None = None) -> tuple[Row, ...]:
-    """The rows of these scenes in the order of the film, all of them where none is named.  Raises UnknownSceneError."""
-    every = tuple(film.FILM if rows is None else rows)
+    """The rows of these scenes in the order of their film, all of FILM where none is named; a film's name is all its scenes.
+
+    With `rows` these are the only scenes there are.  Raises UnknownSceneError.
+    """
+    every = tuple(film.order_with(names) if rows is None else rows)
+    if rows is None and any(name in film.BESIDE for name in names):
+        return every
     for name in names:
         if name not in (row.name for row in every):
             raise film.UnknownSceneError(f"no scene {name!r}: the film has {', '.join(row.name for row in every)}")
