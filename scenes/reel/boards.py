@@ -60,7 +60,7 @@ class Boards(Element):
     title: ClassVar[str] = "BOARD AND CHIP"
     line: ClassVar[str] = "drawn from a device record, whatever its counts"
     camera_does: ClassVar[str] = "dolly along, draw back"
-    shows: ClassVar[tuple[str, ...]] = ("board and chip", "labels", "label layout", "live digits", "camera dolly", "glitch")
+    shows: ClassVar[tuple[str, ...]] = ("board and chip", "label", "label layout", "live digits", "camera dolly", "dive")
 
     def construct(self) -> None:
         # Three boards in a row, smallest first; the last is the GPU of the measurements.

@@ -37,7 +37,7 @@ class Lettering(Element):
     title: ClassVar[str] = "TYPE"
     line: ClassVar[str] = "styles, running digits, the line that is sung"
     camera_does: ClassVar[str] = "orbit the other way"
-    shows: ClassVar[tuple[str, ...]] = ("headline", "label", "number", "code", "lyric", "live digits", "label layout", "iris")
+    shows: ClassVar[tuple[str, ...]] = ("code", "lyric", "live digits", "label layout", "whip")
 
     def construct(self) -> None:
         # Blocks turn about a tower; each is named.
@@ -111,7 +111,7 @@ class Lettering(Element):
         size = np.column_stack([wide, wide, tall])
         colour = [mix(STEEL, colour, 0.75) for _, colour in NAMED]
         world.add(Boxes.of(feet - np.column_stack([wide / 2, wide / 2, 0.0 * wide]), size, colour, 0.35, 0.9))
-        x, y = np.meshgrid(np.arange(-13.5, 18.0, 1.0), np.arange(6.5, 18.0, 1.0))
+        x, y = np.meshgrid(np.arange(-14.0, 18.0, 1.0), np.arange(6.5, 18.0, 1.0))
         far = np.column_stack([x.ravel() - 0.4, y.ravel(), np.zeros(x.size)])
         rise = 0.3 + 0.5 * (0.5 + 0.5 * np.cos(2 * np.pi * (far[:, 0] / 9.0 + far[:, 1] / 7.0 - beat / 8.0)))
         world.add(Boxes.of(far, np.column_stack([np.full((len(far), 2), 0.8), rise]), mix(PLATE, STEEL, 0.8), 0.0, 0.6))

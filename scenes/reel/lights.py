@@ -29,7 +29,7 @@ class Lights(Element):
     title: ClassVar[str] = "LIGHT"
     line: ClassVar[str] = "glow that keeps its hue, shadow, fog, horizon"
     camera_does: ClassVar[str] = "draw back, rest"
-    shows: ClassVar[tuple[str, ...]] = ("bloom", "ground and horizon", "fog", "contact shadow", "mirror", "dithering")
+    shows: ClassVar[tuple[str, ...]] = ("bloom", "ground and horizon", "mirror", "fog", "contact shadow", "dithering", "iris")
 
     def construct(self) -> None:
         # Five dark columns on a mirror, slabs behind them into the fog.

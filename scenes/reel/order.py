@@ -36,3 +36,12 @@ ORDER: tuple[Row, ...] = (
     Row("reel-light", "scenes.reel.lights", "Lights", 57, 4, "glow, fog, shadow and horizon",
         transition=Cut("iris", 1.5, 1.5)),
 )  # fmt: skip
+
+ELEMENTS: tuple[str, ...] = (
+    "voxels", "board and chip", "packets", "ribbons", "trails", "sprites", "text planes", "occlusion",
+    "ground and horizon", "mirror", "fog", "contact shadow", "bloom", "dithering",
+    "camera dolly", "camera orbit", "camera dive", "camera breath",
+    "dive", "whip", "shatter", "streak", "glitch", "iris",
+    "headline", "label", "number", "code", "lyric", "live digits", "label layout", "claims",
+)  # fmt: skip
+"""What the stage can do, by name: each is shown by a passage that lists it in `shows`; a transition by the one it leads to."""

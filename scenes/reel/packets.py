@@ -34,7 +34,7 @@ class PacketsOnBoard(Element):
     title: ClassVar[str] = "PACKETS"
     line: ClassVar[str] = "boxes on paths, at one speed, blurred by it"
     camera_does: ClassVar[str] = "dive to the copper"
-    shows: ClassVar[tuple[str, ...]] = ("packets", "number", "camera dive", "shadows", "streak")
+    shows: ClassVar[tuple[str, ...]] = ("packets", "number", "camera dive", "glitch")
 
     def construct(self) -> None:
         # The chip, and paths from each memory package to the SMs beside it.

@@ -21,7 +21,7 @@ LADDER = "gemm_fp32"
 PITCH, ASIDE = 5.2, 1.35  # world units from one wall to the next, and from the road's middle to a wall
 WIDE, TALL, DEEP = 4.7, 1.9, 0.24
 FOOT = 0.12
-HIGHEST = 4.4  # of a tower, for the fastest rung
+HIGHEST = 3.5  # of a tower, for the fastest rung
 NEAREST, FADE = 5.2, 1.6  # world units before the eye at which what is written is gone, and over which it goes
 
 
@@ -55,7 +55,7 @@ class Planes(Element):
     title: ClassVar[str] = "TEXT IN THE WORLD"
     line: ClassVar[str] = "planes in perspective, each figure a claim"
     camera_does: ClassVar[str] = "run, sway"
-    shows: ClassVar[tuple[str, ...]] = ("text planes", "claims", "whip")
+    shows: ClassVar[tuple[str, ...]] = ("text planes", "claims", "shatter")
 
     def construct(self) -> None:
         # Walls left and right of the road, a tower beside each, the next ones in the fog.

@@ -55,7 +55,7 @@ class Trails(Element):
     title: ClassVar[str] = "RIBBONS AND TRAILS"
     line: ClassVar[str] = "each hidden by what stands before it"
     camera_does: ClassVar[str] = "orbit between the pillars"
-    shows: ClassVar[tuple[str, ...]] = ("ribbons", "trails", "sprites", "occlusion", "shatter")
+    shows: ClassVar[tuple[str, ...]] = ("ribbons", "trails", "sprites", "occlusion", "streak")
 
     def construct(self) -> None:
         # Three rings of pillars, and the ways of the comets on the floor between them.

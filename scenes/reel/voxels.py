@@ -28,7 +28,7 @@ class Voxels(Element):
     title: ClassVar[str] = "VOXELS"
     line: ClassVar[str] = "size, colour and glow of each box by itself"
     camera_does: ClassVar[str] = "orbit, breath"
-    shows: ClassVar[tuple[str, ...]] = ("voxels", "headline", "camera orbit", "camera breath", "dive")
+    shows: ClassVar[tuple[str, ...]] = ("voxels", "headline", "camera orbit", "camera breath")
 
     def construct(self) -> None:
         # A field of boxes under a pool of light; one cube of another colour rides its middle.
@@ -42,7 +42,7 @@ class Voxels(Element):
         self.fly([
             (self.at(1), (0.0, 0.0, 1.4, 13.0, -38.0, 15.0)), (self.at(2), (0.0, 0.6, 1.2, 16.5, -18.0, 24.0)),
             (self.at(3), (0.0, 0.8, 1.0, 19.0, 6.0, 33.0)), (self.at(4), (0.0, 0.3, 1.2, 15.0, 28.0, 27.0)),
-            (self.at(5), (0.3, 0.3, 1.6, 9.0, 42.0, 20.0)),
+            (self.at(5), (0.5, 0.5, 0.7, 9.0, 42.0, 22.0)),
         ])  # fmt: skip
 
         # The reel's own title, then the caption.
