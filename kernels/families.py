@@ -20,6 +20,7 @@ from kernels.build import Cubin, compile_source
 from kernels.catalogue import Kernel, KernelError, Launch, Mutant, Problem, Program, Routine
 from kernels.gemm_bf16.ladder import LADDER as GEMM_BF16
 from kernels.gemm_bf16.mutants import MUTANTS as GEMM_BF16_MUTANTS
+from kernels.gemm_bf16.warpgroups import RUNGS as GEMM_BF16_WARPGROUPS
 from kernels.gemm_fp32.ladder import LADDER as GEMM_FP32
 from kernels.gemm_fp32.mutants import MUTANTS as GEMM_FP32_MUTANTS
 from kernels.gemv.ladder import LADDER as GEMV
@@ -163,7 +164,11 @@ FAMILIES: tuple[Family, ...] = (
     Family("traces", of_programs("traces", traces.PROGRAMS), TRACES_MUTANTS, {"launch": "launch"}),
     Family("sweeps", of_programs("sweeps", sweeps.PROGRAMS), SWEEPS_MUTANTS),
     Family("gemm_fp32", of_kernels("gemm_fp32", GEMM_FP32.rungs, (GEMM_FP32.problem, ODD)), GEMM_FP32_MUTANTS),
-    Family("gemm_bf16", of_kernels("gemm_bf16", GEMM_BF16.rungs, (GEMM_BF16.problem, ODD)), GEMM_BF16_MUTANTS),
+    Family(
+        "gemm_bf16",
+        of_kernels("gemm_bf16", (*GEMM_BF16.rungs, *GEMM_BF16_WARPGROUPS), (GEMM_BF16.problem, ODD)),
+        GEMM_BF16_MUTANTS,
+    ),
     Family("attention", of_routines("attention", ATTENTION.rungs, (ATTENTION.problem, *ODD_ATTENTION)), ATTENTION_MUTANTS),
     Family("gemv", of_routines("gemv", GEMV.rungs, (GEMV.problem, ODD_GEMV)), GEMV_MUTANTS),
     Family(

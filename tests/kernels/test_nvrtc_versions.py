@@ -39,11 +39,11 @@ APART = ("sm_75", "sm_80", "sm_90a", "sm_100", "sm_120")
 
 
 def taking_turns(listed: Sequence[Unit], archs: Sequence[str], times: int = 1) -> list[tuple[Unit, str]]:
-    """Every unit on so many of the architectures that it claims, one unit after the other on the next."""
+    """Every unit on so many of the architectures that it claims, if any, one unit after the other on the next."""
     found = []
     for index, unit in enumerate(listed):
         claimed = [arch for arch in archs if pairs((unit,), (arch,))]
-        found += [(unit, claimed[(index + turn) % len(claimed)]) for turn in range(times)]
+        found += [(unit, claimed[(index + turn) % len(claimed)]) for turn in range(times if claimed else 0)]
     return found
 
 
