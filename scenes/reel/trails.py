@@ -40,7 +40,7 @@ class Weave:
 
 COMETS: tuple[tuple[Weave, Colour, float], ...] = (
     (Weave(5.0, 1.9, 5, 0.5, 2.9, 0.02), THREAD, 0.15),
-    (Weave(5.0, 1.9, 5, 0.4, 2.5, 0.27), COMPUTE, 0.13),
+    (Weave(5.0, 1.6, 3, 0.4, 2.5, 0.27), COMPUTE, 0.13),
     (Weave(5.0, 1.9, 4, 0.5, 3.2, 0.52), MEMORY, 0.13),
     (Weave(7.6, 1.8, 7, 0.4, 2.2, 0.77), TEXT, 0.11),
     (Weave(7.6, 1.8, 6, 0.4, 2.6, 0.40), COMPUTE, 0.11),

@@ -22,7 +22,7 @@ LOWEST, CREST = 0.24, 2.6
 
 
 class Voxels(Element):
-    """Waves leave the middle on every beat; in the second half the boxes shrink to needles and swell again."""
+    """Waves leave the middle on strong beats; in the second half the boxes shrink to needles and swell again."""
 
     name: ClassVar[str] = "reel-voxels"
     title: ClassVar[str] = "VOXELS"
@@ -69,13 +69,13 @@ class Voxels(Element):
         world.ground = Ground(spacing=2.0, extent=60.0)
 
     def _wave(self, beat: float) -> Floats:
-        """0..1 over the field: rings that leave the middle on each beat, and a swell that crosses it once a bar."""
-        bar = beat / 4.0
+        """0..1 over the field: rings that leave the middle every second beat, and a swell that crosses it in two bars."""
+        bar = beat / 8.0
         rings = np.zeros_like(self.away)
-        for back in range(3):
-            start = np.floor(beat) - back
-            front = 7.0 * (beat - start)
-            rings += 0.85 * np.exp(-(((self.away - front) / 1.7) ** 2)) * np.exp(-(beat - start) / 1.7) * ramp(beat, start, 0.2)
+        for back in range(4):
+            start = 2.0 * (np.floor(beat / 2.0) - back)
+            age = beat - start
+            rings += 0.85 * np.exp(-(((self.away - 4.5 * age) / 2.0) ** 2)) * np.exp(-age / 2.6) * ramp(age, 0.0, 0.3)
         along = self.place @ np.array([0.8, 0.6])
         swell = 0.5 + 0.5 * np.cos(2.0 * np.pi * (along / 17.0 - bar))
         return np.asarray(np.clip(0.5 * swell**3 * np.clip((self.away - 2.0) / 5.0, 0.2, 1.0) + rings, 0.0, 1.0))
