@@ -3,7 +3,7 @@
 // Why it helps: operands no longer pass through registers, one instruction does 64 x BN x 16, one thread orders a tile.
 //
 // C (M x N) = A (M x K) times B (K x N), row-major bf16, sums in fp32. GUARD 1: any M, N, K, values are copied one by one;
-// GUARD 0: N and K are multiples of 8, as the copy engine wants rows of whole 16 bytes; it fills in zeros for what lies outside.
+// GUARD 0: N and K are multiples of 8, as the copy engine wants rows of whole 16 bytes; what lies outside is filled with zeros.
 // A block is one warpgroup and computes BM x BN; grid (columns / BN, rows / BM).
 // Dynamic shared memory: STAGES of the two tiles, (BM + BN) x BK x 2 bytes each, and a barrier of 8 bytes for each stage.
 

@@ -3,7 +3,7 @@
 // Why it helps: nobody waits for everybody; copies run ahead as far as there are stages.
 //
 // C (M x N) = A (M x K) times B (K x N), row-major bf16, sums in fp32. GUARD 1: any M, N, K, values are copied one by one;
-// GUARD 0: N and K are multiples of 8, as the copy engine wants rows of whole 16 bytes; it fills in zeros for what lies outside.
+// GUARD 0: N and K are multiples of 8, as the copy engine wants rows of whole 16 bytes; what lies outside is filled with zeros.
 // A block of 1 + CONSUMERS warpgroups computes BM x BN; grid (any multiple of CLUSTER): a block takes tile after tile.
 // Dynamic shared memory: STAGES of the two tiles, (BM + BN) x BK x 2 bytes each; BOXES x 8 KiB for each consumer; 16 bytes for
 // each stage.
@@ -301,7 +301,8 @@ ENTRY(const __grid_constant__ TensorMap A, const __grid_constant__ TensorMap B, 
             place(order, row0, col0);
             for (int step = 0; step < steps; ++step, advance()) {
                 wait(full + stage * 8, parity);
-                const unsigned tiles = address(memory + stage * STAGE), a = tiles + consumer * WM * BK * 2, b = tiles + BM * BK * 2;
+                const unsigned tiles = address(memory + stage * STAGE);
+                const unsigned a = tiles + consumer * WM * BK * 2, b = tiles + BM * BK * 2;
                 begin();
 #pragma unroll
                 for (int k = 0; k < BK; k += 16)
