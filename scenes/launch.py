@@ -116,6 +116,8 @@ class Launch(Passage):
         drawn = Track(1.0).to(0.0, self.at(5), 1.0)
 
         class Hairline:
+            is_thread = True
+
             def draw(self, world: World, beat: float) -> None:
                 line = cube.top(beat, 0.05), cube.top(beat, 0.6)
                 world.add(Ribbons.of(*line, 0.03, THREAD, alpha=0.8 * drawn(beat), emission=0.4))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,6 +26,7 @@ class Cube:
     stretch: Value = 1.0
     emission: Value = 0.55
     shown: Value = 1.0
+    is_thread: ClassVar[bool] = True  # a transition makes no copies of it
 
     def base(self, beat: float) -> Vector:
         """Centre of the face that it stands on, in world units."""

@@ -31,7 +31,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Array: TypeAlias = NDArray[Any]
 Scalar: TypeAlias = Any  # a float32 of a kernel
 
-f4, u4, i4, i8 = np.float32, np.uint32, np.int32, np.int64
+f4, u4, u8, i4, i8 = np.float32, np.uint32, np.uint64, np.int32, np.int64
 
 _HERE = Path(__file__).parent
 _KERNEL_FILES = (

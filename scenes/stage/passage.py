@@ -162,6 +162,7 @@ class Passage(Scene):
         self._raster: Raster | None = None
         self._breath: Breath | None = None
         self._shot: NDArray[np.uint32] | None = None
+        self._shot_thread = True
         self._ends = Ends(self)
         self._hud: list[Item] = []
         self._picture = Picture(self)
@@ -280,28 +281,28 @@ class Passage(Scene):
             raise OverrunError(f"{self.name}: {goal} is past the passage's {self.clock.beats:g} beats")
         first, last = self.window.clip(self._frame, target)
         if last > first and self._shot is not None:
-            self.paint_stage(first, self._shot)
+            self.paint_stage(first, self._shot, self._shot_thread)
         elif last > first:
             self.play(Roll(self._picture, first, last - first, self.fps))
         self._frame, self.beat = target, moment
 
     def paint(self, frame: int, pixels: NDArray[np.uint32]) -> None:
         """Draw a frame of the film into pixels (H, W) RGBA; depends on nothing but the frame."""
-        canvas = self.paint_stage(frame, pixels)
-        self._ends.draw(frame, pixels)
+        canvas = self._ends.paint(frame, pixels)
         for item in self._hud:
             item.draw(canvas)
         self.placed = canvas.placed
 
-    def paint_stage(self, frame: int, pixels: NDArray[np.uint32]) -> Canvas:
-        """Draw a frame's world and its texts, without transition and head-up display."""
+    def paint_stage(self, frame: int, pixels: NDArray[np.uint32], thread: bool = True) -> Canvas:
+        """Draw a frame's world and its texts, without transition and head-up display; without the thread's cube if so asked."""
         height, width = pixels.shape
         if self._raster is None or (self._raster.width, self._raster.height) != (width, height):
             self._raster = Raster(width, height)
         beat = self.clock.at_frame(frame)
         world = World()
         for prop in self.props:
-            prop.draw(world, beat)
+            if thread or not getattr(prop, "is_thread", False):
+                prop.draw(world, beat)
         camera = self.view(beat)
         self._raster.render(world, camera, pixels)
         for shown in seen_figures(world.planes, camera, width, height):
@@ -330,9 +331,9 @@ class Passage(Scene):
             self._breath = Breath(self.camera_at, self.timeline, self.clock.origin, self.clock.beats)
         return self._ends.move(self._breath(beat), beat)
 
-    def shoot(self, frame: int, width: int, height: int) -> NDArray[np.uint32]:
-        """One frame's world and texts, (height, width) uint32, by playing the screenplay; for a passage not yet played."""
-        self.window, self._shot = Window(frame, frame + 1), np.zeros((height, width), np.uint32)
+    def shoot(self, frame: int, width: int, height: int, thread: bool = True) -> NDArray[np.uint32]:
+        """One frame's `paint_stage`, (height, width) uint32, by playing the screenplay; for a passage not yet played."""
+        self.window, self._shot, self._shot_thread = Window(frame, frame + 1), np.zeros((height, width), np.uint32), thread
         self.setup()
         self.construct()
         self.tear_down()

@@ -140,7 +140,7 @@ def test_a_tile_turned_by_a_right_angle_shows_its_picture_turned() -> None:
     source = picture(5, 100, 100)
     out = np.full((100, 100), 0xFF000000, np.uint32)
     table = np.array([[49.5, 49.5, 49.5, 49.5, 1.0, np.pi / 2, 0.0, 1.0, 0.0, 1.0]], np.float32)
-    pieces.tiles(source, table, f4(60), out)
+    pieces.tiles(source, pieces.pairs_of(source), table, f4(60), out)
     inner = slice(25, 75)
     turned = np.rot90(channels(source), k=-1)  # clockwise, as the angle goes in a picture whose y points down
     assert np.abs(channels(out)[inner, inner] - turned[inner, inner]).mean() < 2.0

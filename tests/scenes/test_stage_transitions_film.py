@@ -19,6 +19,7 @@ from audio.tracks import HERE
 from measure.dataset import Dataset
 from scenes import film
 from scenes.film import FILM, Row
+from scenes.props.cube import Cube
 from scenes.render import content
 from scenes.render.cache import Cache
 from scenes.render.make import make, still, survey
@@ -86,6 +87,25 @@ def test_the_neighbours_still_is_the_frame_that_it_draws_itself() -> None:
         own = np.zeros((90, 160), np.uint32)
         scene.paint_stage(scene.clock.end - 1, own)
     assert np.array_equal(shot, own)
+
+
+@pytest.mark.parametrize(("name", "last"), [("indexing", True), ("launch", False), ("divergence", True), ("roof-2", False)])
+def test_pieces_of_a_picture_are_no_copies_of_the_thread(name: str, last: bool) -> None:
+    """In every frame of a cut in pieces all that is magenta lies where the passage's own cube stands."""
+    scene = passage(film.row(name))
+    cube = next(prop for prop in scene.props if isinstance(prop, Cube))
+    near = scene.clock.end - 12 if last else scene.clock.start
+    seen = 0
+    for frame in range(near, near + 12, 2):
+        beat = scene.clock.at_frame(frame)
+        base, size = np.array(cube.base(beat)), np.array(cube.extent(beat))
+        corners = base + size * [[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (0, 1)]
+        across = scene.view(beat).project(corners, 160, 90)[:, 0]
+        red, green, blue = np.moveaxis(painted(scene, frame), 2, 0)
+        columns = np.flatnonzero(((red > 130) & (green < 0.4 * red) & (blue > 0.6 * red) & (blue < 0.95 * red)).any(0))
+        seen += len(columns) > 0
+        assert len(columns) == 0 or (across.min() - 2 <= columns.min() and columns.max() <= across.max() + 2), frame
+    assert seen >= 4, "the cube itself is there"
 
 
 def test_a_neighbour_claims_nothing_within_the_transition() -> None:

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 Kind = Literal["dive", "whip", "shatter", "streak", "glitch", "iris"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+IN_PIECES: tuple[Kind, ...] = ("shatter", "glitch")  # what they show many times over must not be the one thread
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 from scenes.stage.camera import Camera
 from scenes.stage.keys import smooth
 from scenes.stage.transitions import travel
-from scenes.stage.transitions.cut import Cut
+from scenes.stage.transitions.cut import IN_PIECES, Cut
 from scenes.stage.transitions.mix import Mixer, brightest
+from scenes.stage.transitions.smear import kept
 from scenes.stage.transitions.span import Span
 
 if TYPE_CHECKING:
     from scenes.film import Row
+    from scenes.stage.overlay import Canvas
     from scenes.stage.passage import Passage
 
 Pixels = NDArray[np.uint32]
@@ -34,7 +36,11 @@ TEXT_SHARE = 0.4  # of the time before the cut, and after it, in which texts of 
 
 @dataclass(slots=True)
 class Side:
-    """One end of a passage: its transition, its frames there, and stills of both sides, each taken once when it is needed."""
+    """One end of a passage: its transition, its frames there, and stills of both sides, each taken once when it is needed.
+
+    A transition in pieces has no thread in its stills. Where the passage's own picture comes in pieces, too (`spares`), it is
+    drawn without the thread, which is then laid over the pieces as it is: there is always one, it is whole, and it is here.
+    """
 
     cut: Cut
     span: Span
@@ -47,6 +53,10 @@ class Side:
 
     def holds(self, frame: int) -> bool:
         return self.span.first <= frame < self.span.last
+
+    @property
+    def spares(self) -> bool:
+        return self.cut.kind == "glitch" or (self.cut.kind in IN_PIECES and self.leaving)
 
     def draw(self, frame: int, pixels: Pixels) -> None:
         """Turn the passage's own picture of a frame, in place, into the transition's."""
@@ -90,6 +100,7 @@ class Ends:
         row, before, after = context.row, context.before, context.after
         self._beats = clock.beats
         self._sides: list[Side] = []
+        self._stage = passage.paint_stage
         if row is None:
             return
         if before is not None and row.transition is not None:
@@ -99,11 +110,20 @@ class Ends:
             last, first = _still(passage, row, None, after, -1), _still(passage, after, row, None, 0)
             self._sides.append(Side(after.transition, Span.before(clock, after.transition), True, last, first))
 
-    def draw(self, frame: int, pixels: Pixels) -> None:
-        """Turn the passage's own picture of a frame into the film's, in place."""
-        for side in self._sides:
-            if side.holds(frame):
-                side.draw(frame, pixels)
+    def paint(self, frame: int, pixels: Pixels) -> Canvas:
+        """Draw the passage's own picture of a frame and turn it into the film's."""
+        sides = [side for side in self._sides if side.holds(frame)]
+        spared = any(side.spares for side in sides)
+        whole = np.empty_like(pixels) if spared else None
+        if whole is not None:
+            self._stage(frame, whole)
+        canvas = self._stage(frame, pixels, not spared)
+        bare = pixels.copy() if spared else None
+        for side in sides:
+            side.draw(frame, pixels)
+        if bare is not None and whole is not None:
+            kept(bare, whole, pixels)
+        return canvas
 
     def move(self, camera: Camera, beat: float) -> Camera:
         """The camera with its transitions' travel."""
@@ -127,6 +147,8 @@ def _still(passage: Passage, row: Row, before: Row | None, after: Row | None, wh
         from scenes.stage.passage import Context
 
         other = row.load()(Context.of(passage.data, passage.timeline, row, before, after))
-        return other.shoot(other.clock.start if which == 0 else other.clock.end - 1, width, height)
+        cut = row.transition if which == 0 else after.transition if after is not None else None
+        thread = cut is None or cut.kind not in IN_PIECES
+        return other.shoot(other.clock.start if which == 0 else other.clock.end - 1, width, height, thread)
 
     return take

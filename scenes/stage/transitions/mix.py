@@ -154,7 +154,7 @@ class Mixer:
         still = t[order] <= 0.0
         table[still, 4], table[still, 5] = 1.0, 0.0
         out[:] = b
-        pieces.tiles(a, np.ascontiguousarray(table, np.float32), f4(size), out)
+        pieces.tiles(a, pieces.pairs_of(a), np.ascontiguousarray(table, np.float32), f4(size), out)
 
     def _glitch(self, a: Pixels, b: Pixels, p: float, out: Pixels) -> None:
         height, width = out.shape

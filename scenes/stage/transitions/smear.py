@@ -12,6 +12,8 @@ from scenes.stage.jit import Array, Scalar, f4, i4, kernel, u4
 NIL, ONE, HALF, FULL = f4(0), f4(1), f4(0.5), f4(255)
 RED_BLUE, GREEN, OPAQUE = u4(0x00FF00FF), u4(0x0000FF00), u4(0xFF000000)
 STEP = 4  # trails are made at a quarter of the resolution
+KEPT_FROM, KEPT_GAIN = i4(8), i4(6)  # differences of 255: from 8 on something begins to be there, 43 steps on it all is
+FAINT = f4(0.004)  # of 255, lost with each step: else a trail ends in numbers so small that they take the processor long
 BRIGHT = f4(46)  # of 255: what is darker leaves no trail
 
 
@@ -27,6 +29,22 @@ def mixed(a: Array, b: Array, weight: Scalar, out: Array) -> None:
             rb = u4(u4(u4(p & RED_BLUE) * v) + u4(u4(q & RED_BLUE) * w) + u4(0x00800080)) >> u4(8)
             g = u4(u4(u4(u4(p >> u4(8)) & u4(255)) * v) + u4(u4(u4(q >> u4(8)) & u4(255)) * w) + u4(128))
             row[x] = u4(u4(rb) & RED_BLUE) | u4(g & GREEN) | OPAQUE
+
+
+@kernel
+def kept(bare: Array, whole: Array, out: Array) -> None:
+    """Lay over out what `whole` has and `bare` has not: where they differ, softly, and nothing of where they do not."""
+    m = i4(255)
+    for y in range(out.shape[0]):
+        without, having, row = bare[y], whole[y], out[y]
+        for x in range(row.size):
+            p, q, o = i4(without[x]), i4(having[x]), i4(row[x])
+            r, g, b = q & m, i4(q >> i4(8)) & m, i4(q >> i4(16)) & m
+            far = max(max(abs(r - (p & m)), abs(g - (i4(p >> i4(8)) & m))), abs(b - (i4(p >> i4(16)) & m)))
+            w = i4(min(i4(256), max(i4(0), i4(far - KEPT_FROM) * KEPT_GAIN)))
+            r0, g0, b0 = o & m, i4(o >> i4(8)) & m, i4(o >> i4(16)) & m
+            r, g, b = r0 + (i4(i4(r - r0) * w) >> i4(8)), g0 + (i4(i4(g - g0) * w) >> i4(8)), b0 + (i4(i4(b - b0) * w) >> i4(8))
+            row[x] = u4(r | i4(g << i4(8)) | i4(b << i4(16)) | i4(-16777216))
 
 
 @kernel
@@ -106,7 +124,7 @@ def trail(light: Array, dx: Scalar, dy: Scalar, keep: Scalar, out: Array) -> Non
                 for y in range(height):
                     y0, y1 = min(height - 1, max(0, y + whole)), min(height - 1, max(0, y + whole + 1))
                     before = to[y0, px] + (to[y1, px] - to[y0, px]) * part
-                    to[y, x] = max(source[y, x], before * keep)
+                    to[y, x] = max(source[y, x], before * keep - FAINT)
         else:
             step = 1 if dy > NIL else -1
             whole = int(np.floor(dx))
@@ -120,7 +138,7 @@ def trail(light: Array, dx: Scalar, dy: Scalar, keep: Scalar, out: Array) -> Non
                 for x in range(width):
                     x0, x1 = min(width - 1, max(0, x + whole)), min(width - 1, max(0, x + whole + 1))
                     before = to[py, x0] + (to[py, x1] - to[py, x0]) * part
-                    to[y, x] = max(source[y, x], before * keep)
+                    to[y, x] = max(source[y, x], before * keep - FAINT)
 
 
 @kernel
