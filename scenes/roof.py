@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import ClassVar
 
 from measure.dataset import Reading
@@ -12,14 +12,15 @@ from scenes.props import rungs as facts
 from scenes.props.axes import axes
 from scenes.props.climb import FLIGHT, climb
 from scenes.props.cube import Cube
-from scenes.props.roofline import CUBE, Chart, Hall, Headroom, Line, light_the_hall, towers
+from scenes.props.roofline import CUBE, FLOOR, HALF_DEPTH, Chart, Hall, Headroom, Line, light_the_hall, towers
 from scenes.stage.camera import Camera
 from scenes.stage.claims import Figure, figure
-from scenes.stage.keys import Path, Track, arrive, overshoot, window
-from scenes.stage.overlay import Number, Text
+from scenes.stage.keys import Path, Track, arrive, overshoot, ramp, window
+from scenes.stage.layout import Label, Labels
+from scenes.stage.overlay import Text
 from scenes.stage.palette import COMPUTE, MEMORY, QUIET, Colour
 from scenes.stage.passage import Passage, Scenery
-from scenes.stage.type import FACT, SMALL
+from scenes.stage.type import FACT, SMALL, Style
 
 Key = tuple[float, Sequence[float]]  # beat; target x, y, z, distance, azimuth, elevation
 
@@ -32,6 +33,7 @@ class Roof(Passage):
     chapter: ClassVar[str] = "CUDA for Deep Learning, Ch. 6"
     landings: ClassVar[tuple[int, ...]] = (5,)
     builds: ClassVar[bool] = True
+    aside: ClassVar[tuple[float, float]] = (1.2, 0.6)  # how far left and up the camera looks past a hall without a slope
     path: ClassVar[tuple[Key, ...]] = (
         (0, (-6.4, 0.0, 0.9, 11.0, -50, 5)),
         (4, (-2.2, 0.0, 2.6, 18.5, -40, 6)),
@@ -79,51 +81,44 @@ class Roof(Passage):
     def raise_the_roof(self, chart: Chart) -> None:
         # Memory first: the slope runs up from the floor.
         self.slope.to(1.0, self.at(2), 3.5, arrive)
-        memory, math = self.data.get(f"roofs.{chart.level}"), self.data.get("roofs.fp32")
-        if memory is not None:
-            x, z = chart.along_the_slope(0.36)
-            name = f"memory, {facts.LEVEL_NAMES.get(chart.level, chart.level)}"
-            self.label(name, facts.bandwidth(memory), self.at(2), self.at(4), (x, 2.6, z + 1.5), MEMORY)
-        # Then math: a beam that nothing passes.
+        memory, math, ridge = self.read(f"roofs.{chart.level}"), self.read("roofs.fp32"), self.data.ridge(chart.level)
+        name, end = f"memory, {facts.LEVEL_NAMES.get(chart.level, chart.level)}", self.at(5) - 1.0
+        x, z = chart.along_the_slope(0.55)
+        labels = [self.label(name, facts.bandwidth(memory), self.at(2), end, (x, HALF_DEPTH, z), MEMORY)]
+        # Then math: a beam that nothing passes; and where they meet.
         self.beam.to(1.0, self.at(3), 2.0, arrive)
         x, z = chart.along_the_slope(1.0)
-        if math is not None:
-            self.label("math", figure(math, 1), self.at(3), self.at(5), (x + 2.0, -2.6, z - 1.8), COMPUTE)
-        # Where they meet.
-        ridge = self.data.ridge(chart.level)
+        labels.append(self.label("math", figure(math, 1), self.at(3), end, (x + 1.6, -HALF_DEPTH, z), COMPUTE))
         if ridge is not None:
             digits = 2 if ridge.quantity.value < 10 else 1
-            self.label("ridge", figure(ridge, digits), self.at(4), self.at(5), (x, -2.7, 1.9), QUIET)
+            labels.append(self.label("ridge", figure(ridge, digits), self.at(4), end, (x, -HALF_DEPTH, FLOOR), QUIET))
+        self.text(Labels(labels, self.pinned, self.clock.beats, partial(chart.boxes, self.pinned)))
 
         # Rungs whose bytes nobody published have a height, but no place under a slope: the beam alone is their roof.
         if not chart.placed:
             self.slope.to(0.0, self.at(self.landings[0]), 2.0)
             self.across.to(1.0, self.at(self.landings[0]), 2.0)
 
-    def label(self, name: str, shown: Figure, start: float, end: float, at: Sequence[float], colour: Colour) -> None:
-        opacity = window(start, end)
-        self.text(
-            Text(f"{name} · {shown.source}", SMALL, 0, -52, "centre", opacity, at, yields=True),
-            Number(shown, FACT.coloured(colour), 0, 0, "centre", opacity, at, yields=True),
-        )
+    def label(self, name: str, shown: Figure, start: float, end: float, at: Sequence[float], colour: Colour) -> Label:
+        lines: list[tuple[str | Figure, Style]] = [(f"{name} · {shown.source}", SMALL), (shown, FACT.coloured(colour))]
+        return Label(lines, at, window(start, end), colour)
 
     def present(self, name: str, moment: float) -> None:
         """The rung's facts on the left while it is the newest, and how much roof is left above it."""
         following = [m for m in self.land.values() if m > moment]
-        seen = window(moment - 0.1, min(following) - 0.45 if following else self.closing(), 0.3)
+        leaves = min(following) - FLIGHT - 0.15 if following else self.closing()
+        seen = window(moment - FLIGHT + 0.15, leaves, 0.3)
 
         def shown(beat: float) -> float:
             return seen(beat) * self.room(beat) if seen(beat) > 0.0 else 0.0
 
-        self.text_later(shown, lambda: facts.lettering(self.data, name, shown))
-        if name in self.towers and self.data.has(f"derived.intensity.gemm_fp32.{name}"):
-            self.prop(Headroom(self.towers[name], lambda: self.roof_over(name), window(moment + 1.0, self.closing())))
-
-    def roof_over(self, name: str) -> float:
-        """Height of the roof at a rung's intensity."""
-        mark = self.data.intensity("gemm_fp32", name)
-        assert self.chart is not None and mark is not None
-        return self.chart.z(self.chart.limit(mark.quantity.value))
+        chart, tower, mark = self.chart, self.towers.get(name), f"derived.intensity.gemm_fp32.{name}"
+        if chart is None or tower is None:
+            return
+        self.text_later(shown, lambda: facts.lettering(self.data, name, shown, lambda beat: chart.rate(tower.summit(beat))))
+        if self.data.has(mark):
+            over = cache(lambda: chart.z(chart.limit(self.read(mark).quantity.value)))
+            self.prop(Headroom(tower, over, window(moment + 1.0, self.closing())))
 
     def close(self) -> None:
         """Roofs 1 to 3 end by diving to where the song goes on, without the HUD; roof 4 has more to show."""
@@ -149,10 +144,14 @@ class Roof(Passage):
 
     def fly(self) -> Callable[[float], Camera]:
         path = Path(self.path)
+        # Without a slope the hall's left is empty: it gives way to the facts, or the beam would lie across them.
+        begin = self.at(self.landings[0]) - 4.0 if self.builds else 0.0
+        left, up = self.aside if self.chart is not None and not self.chart.placed else (0.0, 0.0)
 
         def camera(beat: float) -> Camera:
             x, y, z, distance, azimuth, elevation = path(beat)
-            return Camera.orbit((x, y, z), distance, azimuth, elevation, 42.0)
+            away = ramp(beat, begin, 4.0) * (1.0 - ramp(beat, self.closing() - 3.0, 4.0))
+            return Camera.orbit((x - left * away, y, z + up * away), distance, azimuth, elevation, 42.0)
 
         return camera
 
@@ -169,7 +168,7 @@ class Roof2(Roof):
     name = "roof-2"
     title = "SHARED TILES"
     landings = (2, 4, 6)
-    builds = False
+    builds, aside = False, (3.6, 0.0)
     path = (
         (0, (-5.2, 0.0, 2.2, 9.5, -20, 9)),
         (4, (0.2, 0.0, 4.5, 16.5, -34, 6)),
@@ -187,7 +186,7 @@ class Roof3(Roof):
     name = "roof-3"
     title = "REGISTERS FEED THE MATH"
     landings = (3,)
-    builds = False
+    builds, aside = False, (3.6, 0.0)
     path = (
         (0, (1.8, 0.0, 4.4, 9.5, 22, 4)),
         (8, (3.2, 0.0, 5.2, 13.5, -8, 6)),
@@ -204,7 +203,7 @@ class Roof4(Roof):
     name = "roof-4"
     title = "WIDE LOADS"
     landings = (3,)
-    builds = False
+    builds, aside = False, (3.6, 0.0)
     path = (
         (0, (3.0, 0.0, 5.0, 9.5, 20, 3)),
         (8, (3.8, 0.0, 5.6, 13.0, -14, 5)),

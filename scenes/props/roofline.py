@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from measure.dataset import Dataset
 from measure.records import Rung
@@ -18,10 +19,12 @@ from measure.roofline_model import LEVEL_ROOF
 from scenes.stage.palette import COMPUTE, MEMORY, PLATE, STEEL, TEXT, mix
 from scenes.stage.world import Boxes, Fog, Ground, Light, Ribbons, World
 
+Floats = NDArray[np.float64]
+Box = tuple[float, float, float, float]  # left, top, right, bottom
 HALF_WIDTH, HALF_DEPTH, HEIGHT = 9.0, 2.6, 7.4  # the hall, in world units
 FLOOR = 0.16  # top of the board
 TOWER = 0.56
-ROW = (-1.2, 7.4)  # x of the first and last tower where none has an intensity
+ROW = (0.8, 6.6)  # x of the first and last tower where none has an intensity
 CUBE, RIDE = 0.52, 0.03  # the cube's edge, and how far it hovers above a tower, so that both keep their edges
 RAIL_END = HALF_WIDTH + 1.2
 EMBER = (0.36, 0.20, 0.03)  # compute amber, barely lit
@@ -72,10 +75,22 @@ class Chart:
         share = math.log(max(rate, self.low_z) / self.low_z) / math.log(self.high_z / self.low_z)
         return FLOOR + HEIGHT * share
 
+    def rate(self, z: float) -> float:
+        """TFLOP/s at a height: the inverse of `z`."""
+        return self.low_z * math.exp(math.log(self.high_z / self.low_z) * (z - FLOOR) / HEIGHT)
+
     def along_the_slope(self, share: float) -> tuple[float, float]:
         """x and z of a point of the slope: 0 is its foot, 1 the ridge."""
         mark = self.low_x * (self.ridge / self.low_x) ** share
         return self.x(mark), self.z(mark * self.bandwidth)
+
+    def boxes(self, view: Callable[[float, Floats], Floats], beat: float) -> list[Box]:
+        """The slope and the beam at a beat, in pieces, on the frame that `view` projects to: what labels keep clear of."""
+        marks = np.array([*(self.along_the_slope(s) for s in np.linspace(0.0, 1.0, 15)), (HALF_WIDTH + 0.6, self.z(self.peak))])
+        edges = np.array([[(x, y, z) for y in (-HALF_DEPTH, HALF_DEPTH)] for x, z in marks])
+        corners = np.concatenate([edges[:-1], edges[1:]], axis=1)
+        flat = view(beat, corners.reshape(-1, 3)).reshape(-1, 4, 3)[..., :2]
+        return [(*low, *high) for low, high in zip(flat.min(1).tolist(), flat.max(1).tolist(), strict=True)]
 
     def limit(self, flop_per_byte: float) -> float:
         """The roof above an intensity, in TFLOP/s."""
@@ -179,7 +194,7 @@ class Hall:
             return
         chart = self.chart
         ridge, z = chart.x(chart.ridge), chart.z(chart.peak)
-        x0, x1 = ridge - (ridge - ROW[0] + 1.2) * across, ridge + (HALF_WIDTH + 0.6 - ridge) * built
+        x0, x1 = ridge - (ridge - ROW[0] + 0.7) * across, ridge + (HALF_WIDTH + 0.6 - ridge) * built
         origin, size, glow = [], [], []
         for y in (-HALF_DEPTH, HALF_DEPTH):
             origin.append((x0, y - 0.12, z - 0.12))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from measure.dataset import Dataset, Reading
 from measure.records import Rung
 from scenes.stage.claims import Figure, figure
+from scenes.stage.digits import Counter
 from scenes.stage.keys import window
 from scenes.stage.overlay import Item, Number, Text, Value
 from scenes.stage.palette import COMPUTE, TEXT
@@ -36,8 +38,11 @@ def bandwidth(reading: Reading) -> Figure:
     return figure(reading, 1) if reading.quantity.value >= 1 else figure(reading, 0, "GB/s", 1000.0)
 
 
-def lettering(data: Dataset, name: str, shown: Value) -> list[Item]:
-    """A rung's title, its one idea, its rate, and how near it is to its level's roof; or why it has no rate."""
+def lettering(data: Dataset, name: str, shown: Value, climbed: Callable[[float], float]) -> list[Item]:
+    """A rung's title, its one idea, its rate, and how near it is to its level's roof; or why it has no rate.
+
+    The rate counts up with its tower: `climbed` is the rate in TFLOP/s that the tower's top stands at.
+    """
     rung, rate = find(data, name), data.get(f"ladders.{LADDER}.rungs.{name}.rate")
     if rung is None or rate is None:
         failed = rung is not None and rung.verification is not None and not rung.verification.passed
@@ -47,7 +52,15 @@ def lettering(data: Dataset, name: str, shown: Value) -> list[Item]:
     items: list[Item] = [
         Text(rung.title, FACT, LEFT, 262, "left", shown),
         Text(rung.change, SMALL, LEFT, 310, "left", shown),
-        Number(figure(rate, digits), NUMBER.coloured(COMPUTE), LEFT, 392, "left", shown),
+        Counter(
+            figure(rate, digits),
+            lambda beat: climbed(beat) / rate.quantity.value,
+            NUMBER.coloured(COMPUTE),
+            LEFT,
+            392,
+            "left",
+            shown,
+        ),
         Text(f"{rate.quantity.source} · {problem(data)}", SMALL, LEFT, 442, "left", shown),
     ]
     share, owned = data.of_level(LADDER, name), data.ladder(LADDER)
@@ -56,9 +69,10 @@ def lettering(data: Dataset, name: str, shown: Value) -> list[Item]:
         return items
     # Near a roof is a figure; that the roof binds is said only where almost nothing of it is left.
     level = LEVEL_NAMES.get(owned.value.level, owned.value.level)
-    roof = f"of the {level}: bound by it" if share.quantity.value >= BINDS else f"of its roof, the {level}"
+    roof = "of its roof: bound by" if share.quantity.value >= BINDS else "of its roof:"
     items.append(Number(figure(share, 2, ""), SMALL.coloured(TEXT), LEFT, 490, "left", shown))
     items.append(Text(roof, SMALL, LEFT + 100, 490, "left", shown))
+    items.append(Text(f"the {level}", SMALL, LEFT, 532, "left", shown))
     return items
 
 

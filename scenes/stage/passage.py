@@ -127,10 +127,7 @@ class Window:
     last: int | None = None
 
     def clip(self, first: int, last: int) -> tuple[int, int]:
-        return (
-            max(first, self.first if self.first is not None else first),
-            min(last, self.last if self.last is not None else last),
-        )
+        return max(first, first if self.first is None else self.first), min(last, last if self.last is None else self.last)
 
 
 class Passage(Scene):
@@ -254,12 +251,8 @@ class Passage(Scene):
             return self.hud_shown(beat) * self._ends.hud(beat)
 
         achieved = self.achieved()
-
-        def hud() -> list[Item]:
-            return [Hud(self.title, self.chapter, self.footer(), achieved, self.peak_note(), hud_shown)]
-
         self._hud = [
-            Later(hud_shown, hud),
+            Later(hud_shown, lambda: [Hud(self.title, self.chapter, self.footer(), achieved, self.peak_note(), hud_shown)]),
             Lyric(self.timeline, 1.0 / self.fps),
             Lamps(self.clock),
         ]
@@ -330,6 +323,10 @@ class Passage(Scene):
         if self._breath is None or self._breath.keyed is not self.camera_at:
             self._breath = Breath(self.camera_at, self.timeline, self.clock.origin, self.clock.beats)
         return self._ends.move(self._breath(beat), beat)
+
+    def pinned(self, beat: float, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Points of the world (N, 3) as design pixels and depth at a beat: for planning labels."""
+        return self.view(beat).project(points, DESIGN_WIDTH, DESIGN_HEIGHT)
 
     def shoot(self, frame: int, width: int, height: int, thread: bool = True) -> NDArray[np.uint32]:
         """One frame's `paint_stage`, (height, width) uint32, by playing the screenplay; for a passage not yet played."""
