@@ -27,12 +27,22 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
-    """One word of the lyric line with its start and end in seconds."""
+class SungSyllable:
+    """One syllable as it is written, with the start and end of its note in seconds."""
 
     text: str
     start: float
     end: float
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word of the lyric line with its start and end in seconds; its syllables, in order, where they are known."""
+
+    text: str
+    start: float
+    end: float
+    syllables: tuple[SungSyllable, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

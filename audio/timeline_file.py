@@ -1,7 +1,8 @@
 """The timeline as a JSON file: written whole or not at all, read strictly, every error one line that names the JSON path.
 
-Version 1: `{"format": "timeline", "version": 1, "title", "duration", "beats", "downbeats", "sections", "lines", "cues"}`;
-seconds are numbers, bars count from 1, downbeats are indices into beats, a line is `{"words": [{"text", "start", "end"}]}`.
+Version 2: `{"format": "timeline", "version": 2, "title", "duration", "beats", "downbeats", "sections", "lines", "cues"}`;
+seconds are numbers, bars count from 1, downbeats are indices into beats, a line is `{"words": [{"text", "start", "end",
+"syllables": [{"text", "start", "end"}]}]}`, where `syllables` may be left out.  Version 1 knew no syllables and is still read.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-from audio.timeline import Line, Section, Timeline, TimelineError, Word
+from audio.timeline import Line, Section, SungSyllable, Timeline, TimelineError, Word
 
 FORMAT = "timeline"
-VERSION = 1
+VERSION = 2
 KINDS = ("intro", "verse", "build", "chorus", "bridge", "outro")
 SUFFIX = ".timeline.json"
 
@@ -34,9 +35,7 @@ def save(timeline: Timeline, path: Path) -> None:
         "sections": [
             {"name": s.name, "kind": s.kind, "first_bar": s.first_bar, "bars": s.bars} for s in timeline.sections
         ],
-        "lines": [
-            {"words": [{"text": w.text, "start": w.start, "end": w.end} for w in line.words]} for line in timeline.lines
-        ],
+        "lines": [{"words": [_word(word) for word in line.words]} for line in timeline.lines],
         "cues": dict(timeline.cues),
     }
     _build(body, str(path))  # what cannot be read back is not written
@@ -47,6 +46,13 @@ def save(timeline: Timeline, path: Path) -> None:
     except OSError as error:
         part.unlink(missing_ok=True)
         raise TimelineError(f"{path}: cannot write the timeline: {error.strerror}") from None
+
+
+def _word(word: Word) -> dict[str, Any]:
+    body: dict[str, Any] = {"text": word.text, "start": word.start, "end": word.end}
+    if word.syllables:
+        body["syllables"] = [{"text": s.text, "start": s.start, "end": s.end} for s in word.syllables]
+    return body
 
 
 def load(path: Path) -> Timeline:
@@ -138,8 +144,9 @@ def _build(body: object, file: str) -> Timeline:
     read = _Reader(file)
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         read.fail("$.format", f'"{FORMAT}"', body.get("format") if isinstance(body, dict) else body)
-    if body.get("version") != VERSION:
-        read.fail("$.version", f"{VERSION}, the version this program reads", body.get("version"))
+    version = body.get("version")
+    if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= VERSION:
+        read.fail("$.version", f"a version from 1 to {VERSION}, which this program reads", version)
     top = read.fields(
         body, "$", ("format", "version", "title", "duration", "beats", "downbeats", "sections", "lines", "cues")
     )
@@ -169,7 +176,7 @@ def _build(body: object, file: str) -> Timeline:
         beats=tuple(beats),
         downbeats=tuple(downs),
         sections=_sections(read, top["sections"], len(downs) - 1),
-        lines=_lines(read, top["lines"], duration),
+        lines=_lines(read, top["lines"], duration, version),
         cues=MappingProxyType(moments),
     )
 
@@ -195,7 +202,7 @@ def _sections(read: _Reader, value: object, bars: int) -> tuple[Section, ...]:
     return tuple(sections)
 
 
-def _lines(read: _Reader, value: object, duration: float) -> tuple[Line, ...]:
+def _lines(read: _Reader, value: object, duration: float, version: int) -> tuple[Line, ...]:
     lines: list[Line] = []
     after = 0.0
     for i, item in enumerate(read.items(value, "$.lines")):
@@ -203,13 +210,31 @@ def _lines(read: _Reader, value: object, duration: float) -> tuple[Line, ...]:
         inner = read.fields(item, f"$.lines[{i}]", ("words",))["words"]
         for j, entry in enumerate(read.items(inner, f"$.lines[{i}].words", 1)):
             where = f"$.lines[{i}].words[{j}]"
-            f = read.fields(entry, where, ("text", "start", "end"))
+            sung = version >= 2 and isinstance(entry, dict) and "syllables" in entry
+            f = read.fields(entry, where, ("text", "start", "end", "syllables") if sung else ("text", "start", "end"))
             start, end = read.seconds(f["start"], f"{where}.start"), read.seconds(f["end"], f"{where}.end")
             if start < after:
                 read.fail(f"{where}.start", f"a time at or after the end of the word before ({after:g} s)", start)
             if end <= start or end > duration:
                 read.fail(f"{where}.end", f"a time after its start ({start:g} s) and inside the track", end)
-            words.append(Word(read.text(f["text"], f"{where}.text"), start, end))
+            pieces = _syllables(read, f["syllables"], f"{where}.syllables", (start, end)) if sung else ()
+            words.append(Word(read.text(f["text"], f"{where}.text"), start, end, pieces))
             after = end
         lines.append(Line(tuple(words)))
     return tuple(lines)
+
+
+def _syllables(read: _Reader, value: object, where: str, span: tuple[float, float]) -> tuple[SungSyllable, ...]:
+    pieces: list[SungSyllable] = []
+    after = span[0]
+    for i, entry in enumerate(read.items(value, where, 1)):
+        at = f"{where}[{i}]"
+        f = read.fields(entry, at, ("text", "start", "end"))
+        start, end = read.seconds(f["start"], f"{at}.start"), read.seconds(f["end"], f"{at}.end")
+        if start < after:
+            read.fail(f"{at}.start", f"a time at or after the one before ends ({after:g} s)", start)
+        if end <= start or end > span[1]:
+            read.fail(f"{at}.end", f"a time after its start ({start:g} s) and inside its word", end)
+        pieces.append(SungSyllable(read.text(f["text"], f"{at}.text"), start, end))
+        after = end
+    return tuple(pieces)

@@ -22,7 +22,10 @@ INDEX = re.compile(r"index-url|find-links|trusted-host|/simple/?[\"' ]|\"resolve
 MACHINE_PATH = re.compile(r"(?:^|[^A-Za-z0-9_.}])/(?:work|tmp|root|home|Users)/")
 WEAK_HASH = re.compile(r"--hash=(?!sha256:[0-9a-f]{64}\b)")
 
-IMPORT_NAMES = {"PIL": "pillow", "skimage": "scikit-image", "cuda": "cuda-bindings", "attr": "attrs", "pynvml": "nvidia-ml-py"}
+IMPORT_NAMES = {
+    "PIL": "pillow", "skimage": "scikit-image", "cuda": "cuda-bindings", "attr": "attrs", "pynvml": "nvidia-ml-py",
+    "pyworld": "pyworld-prebuilt",
+}  # fmt: skip
 """Packages that are imported by another name than they are installed by."""
 
 NEEDS = {

@@ -1,4 +1,4 @@
-"""`python -m audio.song -o DIR`: synthesise the song again, with a progress bar, and write WAV, Opus and timeline."""
+"""`python -m audio.song -o DIR`: synthesise the song again: track, instrumental, stems, timeline and captions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from pathlib import Path
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from audio import timeline_file
-from audio.song import synthesise, to_int16
+from audio import lyrics, timeline_file
 from audio.song.files import write_opus, write_wav
-from audio.song.score import FIRST_SONG, Song
+from audio.song.make import make
+from audio.song.score import Song, timeline
+from audio.song.speech import VoiceError
+from audio.song.up_to_the_light import SONG
 from audio.timeline import TimelineError
+
+KEPT = "takes"  # folder beside the song where what has been sung is kept
 
 
 def stem(song: Song) -> str:
@@ -21,8 +25,13 @@ def stem(song: Song) -> str:
 
 
 def write(folder: Path) -> list[Path]:
-    """Synthesise the song into a folder; the paths written.  Raises OSError, TimelineError."""
+    """Synthesise the song into a folder; the paths written.  Raises OSError, TimelineError, VoiceError.
+
+    What is sung is kept line by line in `takes/`: the same command goes on where it was stopped, and sings only what is new.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "stems").mkdir(exist_ok=True)
+    name, paths = stem(SONG), []
     columns = (TextColumn("{task.description:12}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeRemainingColumn())
     with Progress(*columns) as bar:
         tasks: dict[str, int] = {}
@@ -32,21 +41,25 @@ def write(folder: Path) -> list[Path]:
                 what = "synthesising"
             if what not in tasks:
                 tasks[what] = bar.add_task(what, total=total)
-            bar.update(bar.task_ids[tasks[what]], completed=done)
+            bar.update(bar.task_ids[list(tasks).index(what)], completed=done, total=total)
 
-        sound, timeline = synthesise(show)
-        for what in tasks.values():
-            bar.update(bar.task_ids[what], completed=bar.tasks[what].total)
-    samples, name = to_int16(sound), stem(FIRST_SONG)
-    paths = [folder / f"{name}.wav", folder / f"{name}.opus", folder / f"{name}{timeline_file.SUFFIX}"]
-    write_wav(samples, paths[0])
-    write_opus(samples, paths[1], FIRST_SONG.title)
-    timeline_file.save(timeline, paths[2])
+        for piece in make(SONG, folder / KEPT, show):
+            title = {"track": name, "instrumental": f"{name}-instrumental"}.get(piece.name, piece.name)
+            paths.append(folder / f"{title}.wav")
+            write_wav(piece.samples, paths[-1])
+            if "/" not in title:
+                paths.append(folder / f"{title}.opus")
+                write_opus(piece.samples, paths[-1], SONG.title)
+                paths.append(folder / f"{title}{timeline_file.SUFFIX}")
+                timeline_file.save(timeline(SONG), paths[-1])
+    for form in lyrics.FORMATS:
+        paths.append(folder / f"{name}.{form}")
+        lyrics.save(timeline(SONG), paths[-1])
     return paths
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; 0, or 2 if the folder cannot be written."""
+    """The command; 0, or 2 if the folder cannot be written or the voice is missing."""
     parser = argparse.ArgumentParser(prog="python -m audio.song", description="Synthesise the project's song from its score.")
     parser.add_argument("-o", "--output", type=Path, default=Path("out"), metavar="DIR", help="where to (default: out)")
     folder = parser.parse_args(arguments).output
@@ -56,9 +69,12 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         print(f"{folder}: cannot write the song there: {error.strerror}", file=sys.stderr)
         return 2
-    except TimelineError as error:
+    except (TimelineError, VoiceError) as error:
         print(error, file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("stopped; what has been sung is kept, and the same command goes on from there", file=sys.stderr)
+        return 130
     return 0
 
 

@@ -1,6 +1,6 @@
 """Score and patterns -> every sound of the song with its place: the step from song to synthesiser.
 
-Steps are sixteenths from the song's start; a part's patterns come from `patterns.LAYERS` under the part's name.
+Steps are sixteenths from the song's start; a part's patterns come from the song's layers under the part's name.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from audio.song.patterns import ARPS, GRIDS, LAYERS, LEVELS, TOMS, Layers
+from audio.song.patterns import ARPS, GRIDS, LEVELS, TOMS, Layers
 from audio.song.score import STEPS, Part, Song, SungLine, sung
 from audio.song.theory import MAJOR, Chord, ScoreError, lead_voices
 
@@ -70,13 +70,14 @@ class Effect:
 
 @dataclass(slots=True)
 class Arrangement:
-    """All that sounds; `hushes` are the (first, last) steps of the silences before a drop."""
+    """All that sounds; `hushes` are (first, last) steps of the silences before a drop, `chops` single notes of the voice."""
 
     hits: list[Hit] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     phrases: list[Phrase] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
     hushes: list[tuple[int, int]] = field(default_factory=list)
+    chops: list[Note] = field(default_factory=list)
 
     @property
     def kicks(self) -> list[float]:
@@ -90,7 +91,7 @@ def arrange(song: Song) -> Arrangement:
     voicings = lead_voices([c for part in song.parts for c in part.chords], *VOICING_RANGE, VOICING)
     roots = [c.bass for part in song.parts for c in part.chords]
     for k, (first, part) in enumerate(zip(song.starts(), song.parts, strict=True)):
-        layers = LAYERS.get(part.name, Layers({}))
+        layers = song.layers.get(part.name, Layers({}))
         origin, bar = (first - 1) * STEPS, first - 1
         shapes = voicings[bar : bar + part.bars]
         _drums(out, part, layers, origin)
@@ -267,8 +268,8 @@ def _riffs(out: Arrangement, part: Part, layers: Layers, origin: int) -> None:
             out.phrases.append(Phrase("lead", notes, 0.8, layers.lead_air, layers.lead_octave))
             continue
         for i, s in enumerate(line.syllables):
-            pan = 0.35 * (-1.0) ** i if riff.voice == "bell" else 0.0
-            out.notes.append(
+            pan = 0.35 * (-1.0) ** i if riff.voice in ("bell", "chop") else 0.0
+            (out.chops if riff.voice == "chop" else out.notes).append(
                 Note(riff.voice, riff.voice, origin + s.step, s.steps, s.pitch, riff.level, *layers.bright, pan)
             )
 

@@ -9,7 +9,7 @@ import numpy as np
 from audio.song.arrange import Arrangement
 from audio.song.dsp import HIGH, Signal, follow, pole, samples, svf
 from audio.song.effects import bell, compress, cut, duck, echo, ensemble, reverb, room, saturate, shelf, width
-from audio.song.stems import STEMS, Progress, Span
+from audio.song.stems import Progress, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,19 @@ CHANNELS = {
     "harmony": Channel(-13.0, low=220.0, duck=0.20, hall=0.20, echo=0.10, width=1.5),
     "fx": Channel(-14.0, low=28.0, hall=0.10),
 }
+VOICES = {
+    "voice": Channel(-1.0, low=130.0, room=0.06, hall=0.11, echo=0.10),
+    "doubles": Channel(-8.0, low=180.0, hall=0.16, echo=0.06),
+    "choir": Channel(-8.5, low=200.0, duck=0.10, hall=0.24, echo=0.08, width=1.2),
+    "chops": Channel(-11.0, low=250.0, duck=0.25, hall=0.25, echo=0.35),
+}
+PLAYED = ("lead", "harmony")  # the melody as a synthesiser plays it where nobody sings
+GROUPS = {
+    "kick": "drums", "snare": "drums", "tops": "drums", "bass": "bass", "voice": "vocals", "doubles": "vocals",
+    "choir": "vocals", "chops": "chops", "fx": "effects",
+}  # fmt: skip
+"""Which stem a channel is written to; all others are `synths`."""
+
 SWEPT = ("kick", "bass", "chords", "pad", "arp")  # stems whose low end is drawn out of the last bars before a drop
 UNDER_LEAD = ("chords", "pad", "arp", "strings", "harmony")  # stems whose middle gives way while the lead sounds
 HUSHED = ("bass", "chords", "pad", "arp", "bell", "strings")
@@ -46,48 +59,59 @@ HUSHED = ("bass", "chords", "pad", "arp", "bell", "strings")
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """The mix before mastering and, for measuring, each stem as it sits in it (dry, after ducking)."""
+    """The mix before mastering and its stems by GROUPS, as they sit in it (dry, ducked); `space` is all echo and room."""
 
     sound: Signal
     stems: dict[str, Signal]
 
 
-def mix(stems: dict[str, Signal], arrangement: Arrangement, span: Span, progress: Progress | None = None) -> Mix:
-    """Everything summed, shape (span.samples, 2)."""
+def mix(
+    stems: dict[str, Signal],
+    arrangement: Arrangement,
+    span: Span,
+    progress: Progress | None = None,
+    voices: dict[str, Signal] | None = None,
+) -> Mix:
+    """Everything summed, shape (span.samples, 2).  `voices`, the sung stems (see VOICES), take the synth lead's place."""
     n = span.samples
+    leader, dip, strips = ("lead", 0.45, CHANNELS) if voices is None else ("voice", 0.6, {**CHANNELS, **VOICES})
+    stems = stems if voices is None else {**stems, **voices}
+    names = tuple(name for name in stems if voices is None or name not in PLAYED)
     strong = [hit for hit in arrangement.hits if hit.drum == "kick" and span.holds(hit.step) and hit.level >= 0.5]
     hits = [span.at(hit.step) for hit in strong]
     ducked = duck(n, hits, 1.0, 0.27)
     sweep, gate = _sweep(arrangement, span), _gate(arrangement, span)
     sends = {"room": np.zeros((n, 2)), "hall": np.zeros((n, 2)), "echo": np.zeros((n, 2))}
     dry: dict[str, Signal] = {}
-    presence = np.minimum(follow(np.abs(stems["lead"]).max(axis=1), pole(0.01), pole(0.15)) / 0.25, 1.0)
-    for done, name in enumerate(STEMS):
+    presence = np.minimum(follow(np.abs(stems[leader]).max(axis=1), pole(0.01), pole(0.15)) / 0.25, 1.0)
+    for done, name in enumerate(names):
         if progress is not None:
-            progress("mixing", done, len(STEMS) + 2)
-        strip, x = CHANNELS[name], _tone(name, stems[name])
+            progress("mixing", done, len(names) + 2)
+        strip, x = strips[name], _tone(name, stems[name])
         if name in SWEPT:
             x = svf(svf(x, sweep, 0.7, HIGH), sweep, 0.7, HIGH)
         if name in HUSHED:
             x = x * gate[:, None]
         if name in UNDER_LEAD:
-            x = x - 0.45 * presence[:, None] * cut(x, 900.0, 4200.0, 1)
+            x = x - dip * presence[:, None] * cut(x, 900.0, 4200.0, 1)
         if strip.low:
             x = cut(x, low=strip.low)
         if strip.width != 1.0:
             x = width(x, strip.width)
         x = x * (10.0 ** (strip.gain / 20.0) * (1.0 - strip.duck + strip.duck * ducked))[:, None]
-        dry[name] = x
+        group = GROUPS.get(name, "synths")
+        dry[group] = dry[group] + x if group in dry else x
         for send, amount in (("room", strip.room), ("hall", strip.hall), ("echo", strip.echo)):
             if amount:
                 sends[send] += amount * x
     if progress is not None:
-        progress("mixing", len(STEMS), len(STEMS) + 2)
+        progress("mixing", len(names), len(names) + 2)
     answers = echo(cut(sends["echo"], 280.0, 6500.0), span.song.seconds(3), 0.55)
     halls = reverb(cut(sends["hall"] + 0.5 * answers, 260.0, 9000.0), room(2.3, 0.028, 0.55, 901))
     rooms = reverb(cut(sends["room"], 220.0, 10000.0), room(0.55, 0.004, 0.8, 902, 0.003))
     space = (1.5 * halls + 0.8 * answers) * (0.5 + 0.5 * ducked)[:, None] + 1.5 * rooms
-    return Mix(np.asarray((sum(dry.values()) + space) * _close(span)[:, None]), dry)
+    dry["space"] = space
+    return Mix(np.asarray(sum(dry.values()) * _close(span)[:, None]), dry)
 
 
 def _tone(name: str, x: Signal) -> Signal:
@@ -103,11 +127,20 @@ def _tone(name: str, x: Signal) -> Signal:
     if name == "lead":
         x = bell(bell(x, 480.0, -2.5, 0.8), 2600.0, 2.5, 0.9)
         return compress(shelf(x, 8000.0, 2.0, True), -16.0, 3.0, 0.006, 0.12, 2.0)
+    if name in VOICES:
+        return _sung(x)
     if name == "tops":
         return shelf(x, 11000.0, -5.0, True)  # white noise is brighter than any cymbal
     if name == "kick":
         return saturate(x, 1.2)
     return x
+
+
+def _sung(x: Signal) -> Signal:
+    """A voice made to stand in front: even in level, clear at 3 kHz, and with air, as Kokoro's sound ends at 12 kHz."""
+    x = compress(bell(x, 320.0, -2.0, 0.9), -22.0, 3.5, 0.004, 0.09, 6.0)
+    rough = np.tanh(6.0 * cut(x, low=3000.0))
+    return shelf(bell(x, 3200.0, 3.0, 0.8), 7000.0, 2.0, True) + 0.04 * cut(rough, 6500.0, 17000.0)
 
 
 def _sweep(arrangement: Arrangement, span: Span) -> Signal:
@@ -142,5 +175,3 @@ def _gate(arrangement: Arrangement, span: Span) -> Signal:
             stop = min(first + edge, span.samples)
             gain[first:stop] = np.linspace(1.0, 0.0, edge)[: stop - first]
     return gain
-
-

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from audio.song.patterns import LAYERS, Layers
 from audio.song.theory import Chord, ScoreError, chord, note
-from audio.timeline import Line, Section, Timeline, Word
+from audio.timeline import Line, Section, SungSyllable, Timeline, Word
 
 STEPS = 16  # sixteenths in a bar of 4/4
 
@@ -70,12 +71,18 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Song:
-    """A song: its tempo in beats a minute, its parts in order, and the seconds that it rings on after the last bar."""
+    """A song: its tempo in beats a minute, its parts in order, and the seconds that it rings on after the last bar.
+
+    `layers` says what each part plays, by the part's name; `says` gives each word's phonemes, its syllables parted by dots,
+    and is empty where nobody sings.
+    """
 
     title: str
     bpm: float
     parts: tuple[Part, ...]
     ring: float
+    layers: Mapping[str, Layers]
+    says: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def bars(self) -> int:
@@ -222,6 +229,7 @@ FIRST_SONG = Song(
         OUTRO,
     ),
     ring=10.0 / 11.0,  # 60 bars of 20/11 s and this make 110 s
+    layers=MappingProxyType(LAYERS),
 )
 
 
@@ -238,9 +246,10 @@ def timeline(song: Song) -> Timeline:
         for line in part.lines:
             words = []
             for group in line.words:
-                text = "".join(s.text for s in group)
-                end = group[-1].step + group[-1].steps
-                words.append(Word(text, song.seconds(origin + group[0].step), song.seconds(origin + end)))
+                pieces = tuple(
+                    SungSyllable(s.text, song.seconds(origin + s.step), song.seconds(origin + s.step + s.steps)) for s in group
+                )
+                words.append(Word("".join(s.text for s in group), pieces[0].start, pieces[-1].end, pieces if song.says else ()))
             lines.append(Line(tuple(words)))
     return Timeline(
         song.title,

@@ -187,4 +187,3 @@ SYNTHS = {
     "bell": bell,
     "strings": strings,
 }
-

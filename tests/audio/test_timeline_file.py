@@ -31,7 +31,7 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
 
 FAULTS: list[tuple[str, Callable[[dict[str, Any]], object], str]] = [
     ("other format", lambda b: b.update(format="song"), "$.format"),
-    ("newer version", lambda b: b.update(version=2), "$.version"),
+    ("newer version", lambda b: b.update(version=3), "$.version"),
     ("no title", lambda b: b.pop("title"), "$.title"),
     ("extra key", lambda b: b.update(tempo=132), "$.tempo"),
     ("NaN beat", lambda b: b["beats"].__setitem__(3, float("nan")), "$.beats[3]"),

@@ -1,0 +1,209 @@
+"""Who sings what: the lead, its two doubles, two harmonies in the choruses, and the chopped hook; each a mono sound at 48 kHz.
+
+A take is made line by line and kept in a folder under a key of all that made it, so that a song that was stopped goes on and a
+changed line alone is sung anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import signal
+
+from audio.song import phonemes, singing, speech
+from audio.song.arrange import Arrangement, Note, harmony
+from audio.song.dsp import RATE, add, fade_out, stereo
+from audio.song.lexicon import said
+from audio.song.score import STEPS, Part, Song, SungLine, sung
+from audio.song.singing import LEAD, Manner, SungNote
+from audio.song.speech import Speaker, Speech, style
+from audio.song.stems import Progress, Span
+from audio.song.theory import MAJOR
+
+Wave = NDArray[np.float64]
+Mixture = tuple[tuple[str, float], ...]
+MAIN: Mixture = (("af_heart", 0.5), ("af_bella", 0.5))
+OTHER: Mixture = (("af_heart", 0.3), ("af_bella", 0.7))
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One singer's part: which voice, in what manner, and how many seconds behind the note."""
+
+    name: str
+    voice: Mixture
+    manner: Manner
+    late: float = 0.0
+
+
+LEAD_LAYER = Layer("lead", MAIN, Manner())
+LAYERS = (
+    LEAD_LAYER,
+    Layer("double-left", OTHER, Manner(cents=8.0, vibrato=16.0, seed=2, formants=1.02), 0.011),
+    Layer("double-right", MAIN, Manner(cents=-8.0, vibrato=18.0, seed=3, formants=0.98), 0.018),
+    Layer("below", OTHER, Manner(cents=3.0, vibrato=14.0, seed=4, formants=0.97), 0.008),
+    Layer("above", MAIN, Manner(cents=-4.0, vibrato=14.0, seed=5, formants=1.03), 0.014),
+)
+HARMONIES = ("below", "above")  # they sing in choruses and in the outro only
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """One line of one layer: the step at which it begins in the song, and its sound at 48 kHz from LEAD seconds before that."""
+
+    layer: Layer
+    step: int
+    sound: Wave
+
+
+def takes(song: Song, keep: Path, progress: Progress | None = None) -> Iterator[Take]:
+    """Every line of every layer.  Raises VoiceError, ScoreError; OSError where takes cannot be kept in the folder `keep`."""
+    speaker = Speaker()
+    todo = list(_parts(song))
+    for done, (layer, step, line, pitches) in enumerate(todo):
+        if progress is not None:
+            progress("singing", done, len(todo))
+        notes = _notes(song, line, pitches)
+        sound = _kept(keep, speaker, layer, song, line, notes)
+        yield Take(layer, step, np.asarray(signal.resample_poly(sound, RATE // speech.RATE, 1)))
+    if progress is not None:
+        progress("singing", len(todo), len(todo))
+
+
+def _parts(song: Song) -> Iterator[tuple[Layer, int, SungLine, list[int]]]:
+    for layer in LAYERS:
+        for first, part in zip(song.starts(), song.parts, strict=True):
+            if layer.name in HARMONIES and part.kind not in ("chorus", "outro"):
+                continue
+            for line in part.lines:
+                pitches = {"below": harmony, "above": above}.get(layer.name, _melody)(part, line)
+                yield layer, (first - 1) * STEPS + line.syllables[0].step, line, pitches
+
+
+def _melody(part: Part, line: SungLine) -> list[int]:
+    return [s.pitch for s in line.syllables]
+
+
+def above(part: Part, line: SungLine) -> list[int]:
+    """A voice over the lead: held notes take the nearest chord tone a third or more above, passing ones a third of the scale.
+
+    Where that would be shrill, above C#5 for the lead, it sings an octave lower.
+    """
+    scale, out = {(part.tonic + d) % 12 for d in MAJOR}, []
+    for s in line.syllables:
+        classes = part.chords[s.step // STEPS].classes if s.steps > 2 else scale
+        pitch = next((p for p in range(s.pitch + 3, s.pitch + 9) if p % 12 in classes), s.pitch + 12)
+        out.append(pitch - 12 if s.pitch > 73 else pitch)
+    return out
+
+
+def _notes(song: Song, line: SungLine, pitches: list[int]) -> tuple[SungNote, ...]:
+    origin = line.syllables[0].step
+    return tuple(
+        SungNote(song.seconds(s.step - origin), song.seconds(s.steps), float(p))
+        for s, p in zip(line.syllables, pitches, strict=True)
+    )
+
+
+def _words(song: Song, line: SungLine) -> tuple[tuple[phonemes.Sounds, ...], ...]:
+    texts = ["".join(s.text for s in word) for word in line.words]
+    return tuple(tuple(phonemes.split(piece) for piece in said(text, song.says)) for text in texts)
+
+
+def _rests(line: SungLine) -> tuple[bool, ...]:
+    """Of every word, whether a rest stands before it."""
+    out, end = [], line.syllables[0].step
+    for word in line.words:
+        out.append(word[0].step > end)
+        end = word[-1].step + word[-1].steps
+    return tuple(out)
+
+
+@cache
+def _sources() -> str:
+    """A digest of what makes a take: the code and the voices."""
+    here = Path(__file__).parent
+    names = sorted([Path(m.__file__ or "") for m in (phonemes, singing, speech)] + list((here / "voices").glob("*.bin")))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in names)).hexdigest()
+
+
+def _kept(keep: Path, speaker: Speaker, layer: Layer, song: Song, line: SungLine, notes: tuple[SungNote, ...]) -> Wave:
+    words, rests = _words(song, line), _rests(line)
+    asked = json.dumps(
+        [[asdict(s) for w in words for s in w], rests, layer.voice, [asdict(n) for n in notes], asdict(layer.manner)]
+    )
+    path = keep / f"{hashlib.sha256((_sources() + asked).encode()).hexdigest()[:32]}.npy"
+    if path.is_file():
+        return np.asarray(np.load(path), np.float64)
+    sound = singing.sing(*_said(keep, speaker, words, rests, layer.voice), notes, layer.manner).astype(np.float32)
+    _store(path, lambda part: np.save(part, sound))
+    return np.asarray(sound, np.float64)
+
+
+_memory: dict[str, tuple[Speech, singing.Analysis]] = {}
+
+
+def _said(
+    keep: Path, speaker: Speaker, words: tuple[tuple[phonemes.Sounds, ...], ...], rests: tuple[bool, ...], voice: Mixture
+) -> tuple[Speech, singing.Analysis]:
+    """The spoken line and its analysis, which takes of the same words share."""
+    key = repr((words, rests, voice))
+    if key not in _memory:
+        spoken = speaker.say(words, style(voice), rests)
+        _memory[key] = (spoken, singing.analyse(spoken))
+    return _memory[key]
+
+
+def _store(path: Path, write: Callable[[Path], None]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.stem}.{os.getpid()}.npy")
+    write(part)
+    part.replace(path)
+
+
+def chopped(arrangement: Arrangement, song: Song, keep: Path, span: Span) -> Wave:
+    """The hook's first vowel cut to notes, stereo (span.samples, 2): each chop a syllable sung on its own pitch."""
+    out = np.zeros((span.samples, 2))
+    speaker, layer = Speaker(), Layer("chop", OTHER, Manner(vibrato=0.0, seed=6))
+    for note in arrangement.chops:
+        if span.holds(note.step):
+            sound = _chop(song, keep, speaker, layer, note)
+            add(out, stereo(sound, note.pan), span.at(note.step) - round(0.04 * RATE), 0.3 * note.level)
+    return out
+
+
+def _chop(song: Song, keep: Path, speaker: Speaker, layer: Layer, note: Note) -> Wave:
+    seconds = song.seconds(note.steps)
+    line = sung(0, "'high", "C4:2")
+    sound = _kept(keep, speaker, layer, song, line, (SungNote(0.0, seconds + 0.05, float(note.pitch)),))
+    up = np.asarray(signal.resample_poly(sound, RATE // speech.RATE, 1))
+    first = round((LEAD - 0.04) * RATE)
+    cut = up[first : first + round((seconds + 0.06) * RATE)]
+    cut = cut * np.minimum(np.arange(len(cut)) / (0.004 * RATE), 1.0) * fade_out(len(cut), 0.03)
+    return np.asarray(cut / max(np.abs(cut).max(), 1e-9))
+
+
+PANS = {"lead": 0.0, "double-left": -0.7, "double-right": 0.7, "below": 0.4, "above": -0.4}
+STEM_OF = {"lead": "voice", "double-left": "doubles", "double-right": "doubles", "below": "choir", "above": "choir"}
+LOUD = 0.1  # root mean square of a line while it sounds
+
+
+def stems(song: Song, arrangement: Arrangement, keep: Path, span: Span, progress: Progress | None = None) -> dict[str, Wave]:
+    """The sung stems, each of shape (span.samples, 2): `voice`, `doubles`, `choir`, `chops`.  Raises as `takes` does."""
+    out = {name: np.zeros((span.samples, 2)) for name in ("voice", "doubles", "choir")}
+    for take in takes(song, keep, progress):
+        if not span.holds(take.step):
+            continue
+        loud = np.abs(take.sound) > 0.05 * np.abs(take.sound).max()
+        level = LOUD / np.sqrt(np.mean(take.sound[loud] ** 2))
+        start = span.at(take.step) + round((take.layer.late - LEAD) * RATE)
+        add(out[STEM_OF[take.layer.name]], stereo(take.sound, PANS[take.layer.name]), start, float(level))
+    return {**out, "chops": chopped(arrangement, song, keep, span)}
