@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -9,16 +12,49 @@ from numpy.typing import NDArray
 
 from scenes.props.cube import Cube
 from scenes.props.seats import APPROACH, CUT_LIGHT, REST, Floats, Hall, Plain, camera_of, light_hall
-from scenes.stage.keys import Path, Track, arrive, overshoot, ramp, smooth
-from scenes.stage.overlay import Text
+from scenes.stage.keys import Path, Track, overshoot, ramp, smooth
 from scenes.stage.palette import QUIET
 from scenes.stage.passage import Passage, Scenery
-from scenes.stage.type import FACT, HEADLINE, measure_text
+from scenes.stage.plane import TextPlane
+from scenes.stage.type import FACT, HEADLINE
+from scenes.stage.world import World
 
 WORDS = ("HOW", "KERNELS", "CLIMB")
-TITLE = HEADLINE.sized(148)
+# The title in the world: its left end, distance, azimuth that it faces; first foot, stair, height of capitals, gap.
+LEFT, FAR, FACING = -10.8, 4.0, 24.0
+FOOT, STAIR, TALL, SMALL_TALL, GAP = 2.6, 0.95, 1.4, 0.5, 0.92
 # How far from the cube the seats have woken, beat by beat, in world units.
 REACH = (0.0, 1.2, 2.3, 3.6, 5.2, 7.2, 10.0, 14.0, 19.0, 25.0, 32.0, 41.0, 52.0, 70.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The title as three walls of letters that rise out of the plain, a stair each; under them where its figures come from."""
+
+    words: tuple[str, ...]
+    rises: Sequence[Callable[[float], float]]
+    shown: Callable[[float], float]
+    byline: Callable[[], str]
+    named: Callable[[float], float]
+
+    def draw(self, world: World, beat: float) -> None:
+        shown, reached = self.shown(beat), 0.0
+        for k, (word, rise) in enumerate(zip(self.words, self.rises, strict=True)):
+            up = rise(beat)
+            plane = TextPlane.standing(word, HEADLINE, along(reached, FOOT + STAIR * k - (1.0 - up) * 2.0), TALL, FACING)
+            if up > 0.0:
+                world.add(plane.shown(shown * min(1.0, 3.0 * up), 0.35))
+            reached += plane.width + GAP
+        named = shown * self.named(beat)
+        if named > 0.0:
+            place, style = along(reached - GAP, FOOT - 0.2), FACT.coloured(QUIET)
+            world.add(TextPlane.standing(self.byline(), style, place, SMALL_TALL, FACING, "right").shown(named))
+
+
+def along(reached: float, z: float) -> tuple[float, float, float]:
+    """A point of the wall of letters, so far from its left end and so high."""
+    a = np.radians(FACING)
+    return LEFT + reached * float(np.cos(a)), FAR + reached * float(np.sin(a)), z
 
 
 class Title(Passage):
@@ -51,9 +87,9 @@ class Title(Passage):
         keys: list[tuple[float, tuple[float, ...]]] = [
             (self.at(1), (0.0, 0.0, 0.55, 5.2, -34.0, 5.0)),
             (self.at(1, 3), (0.0, 0.2, 0.6, 6.4, -26.0, 8.0)),
-            (self.at(2), (0.0, 0.8, 0.9, 9.5, -18.0, 10.0)),
-            (self.at(3), (0.0, 2.0, 2.6, 17.5, -2.0, 8.0)),
-            (self.at(4), (0.0, 3.0, 3.2, 23.0, 14.0, 8.0)),
+            (self.at(2), (0.0, 0.8, 0.9, 9.5, -16.0, 10.0)),
+            (self.at(3), (0.0, 2.2, 2.8, 22.5, 3.0, 8.0)),
+            (self.at(4), (0.0, 3.0, 3.2, 24.0, 10.0, 8.0)),
         ]
         keys += [(end + beat, vector) for beat, vector in APPROACH]
         self.camera_at = camera_of(Path(keys))
@@ -63,17 +99,10 @@ class Title(Passage):
         self.finish()
 
     def _set_title(self) -> None:
-        gone = self.at(4, 3.5)
-        widths = [measure_text(word, TITLE, 1.0)[0] for word in WORDS]
-        gap = (1728.0 - sum(widths)) / (len(WORDS) - 1)
-        for k, word in enumerate(WORDS):
-            x, y, lands = 96.0 + sum(widths[:k]) + gap * k, 400.0 - 78.0 * k, self.at(3, 1 + k)
-            shown = Track(0.0).to(1.0, lands, 0.35, arrive).to(0.0, gone, 0.6)
-            height = Track(y + 60).to(y, lands, 0.5, arrive).to(y - 40, gone, 1.0)
-            self.text(Text(word, TITLE, x, height, opacity=shown))
-        shown = Track(0.0).to(1.0, self.at(3, 4), 0.5).to(0.0, gone, 0.6)
-        style = FACT.sized(38).coloured(QUIET)
-        self.text_later(shown, lambda: [Text(self._byline(), style, 1824.0, 404.0, "right", shown)])
+        gone = self.at(4, 3.3)
+        rises = [Track(0.0).to(1.0, self.at(3, 1 + k), 0.6, overshoot) for k in range(len(WORDS))]
+        named = Track(0.0).to(1.0, self.at(3, 4), 0.5)
+        self.prop(Words(WORDS, rises, Track(1.0).to(0.0, gone, 0.6), cache(self._byline), named))
 
     def _byline(self) -> str:
         """The GPU and the day its figures were measured, or that they were published."""

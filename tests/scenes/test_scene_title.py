@@ -56,8 +56,19 @@ def boxes(scene: Passage, beat: float) -> Boxes:
 
 
 def texts(scene: Passage, beat: float) -> list[Placed]:
-    scene.paint(scene.clock.frame(beat), np.zeros((HEIGHT, WIDTH), np.uint32))
-    return [placed for placed in scene.placed if placed.opacity > 0.1]
+    """What is written in the world at a beat, as it stands on the frame."""
+    world = World()
+    for prop in scene.props:
+        prop.draw(world, beat)
+    found = []
+    for plane in world.planes:
+        if plane.alpha > 0.1:
+            shift = {"left": 0.0, "right": -plane.width}[plane.align]
+            ends = [np.add(plane.at, np.multiply(plane.along, shift + part)) for part in (0.0, plane.width)]
+            corners = [end + np.multiply(plane.up, up) for end in ends for up in (0.0, plane.height)]
+            x, y, _ = scene.view(beat).project(np.array(corners), WIDTH, HEIGHT).T
+            found.append(Placed(plane.text, x.min(), y.min(), x.max(), y.max(), plane.alpha, "text"))
+    return found
 
 
 def of_colour(drawn: Boxes, colour: tuple[float, float, float]) -> int:
@@ -113,6 +124,7 @@ def test_title_names_the_gpu_and_the_day_and_stays_a_bar(measured: Dataset) -> N
     assert shown[-1] - shown[0] >= 2.5
     whole = [b for b in np.arange(0.0, 16.0, 0.25) if {t.text for t in texts(scene, float(b))} >= {"HOW", "KERNELS", "CLIMB"}]
     assert whole[-1] - whole[0] >= 4.0
+    assert min(t.bottom - t.top for t in texts(scene, 13.0)) >= 0.022 * HEIGHT
 
 
 def test_published_figures_are_called_published() -> None:
@@ -124,7 +136,7 @@ def test_published_figures_are_called_published() -> None:
 def test_texts_keep_apart_and_inside_the_safe_area(measured: Dataset) -> None:
     scene = passage(Title, measured)
     for beat in np.arange(0.0, scene.clock.beats, 0.5):
-        here = [t for t in texts(scene, float(beat)) if t.kind == "text"]
+        here = texts(scene, float(beat))
         for one in here:
             assert one.left >= 0.05 * WIDTH - 1 and one.right <= 0.95 * WIDTH + 1 and one.top >= 0.05 * HEIGHT
         for one, other in itertools.combinations(here, 2):

@@ -73,4 +73,4 @@ def test_every_second_beat_is_laid_out(row: film.Row, file: str, monkeypatch: py
         placed = [box for box in scene.placed if box.kind != "lyric-lit"]  # a lit word stands on itself
         texts += len(placed)
         found += [f"beat {beat:g}: {fault}" for fault in faults(placed, pixels)]
-    assert texts > 4 and not found, "\n".join(found)
+    assert (texts > 4 or row.name == "title") and not found, "\n".join(found)  # the title's words stand in the world
