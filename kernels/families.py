@@ -16,6 +16,7 @@ from kernels.all_reduce.mutants import MUTANTS as ALL_REDUCE_MUTANTS
 from kernels.attention.ladder import LADDER as ATTENTION
 from kernels.attention.ladder import ODD as ODD_ATTENTION
 from kernels.attention.mutants import MUTANTS as ATTENTION_MUTANTS
+from kernels.attention.warpgroups import RUNGS as ATTENTION_WARPGROUPS
 from kernels.build import Cubin, compile_source
 from kernels.catalogue import Kernel, KernelError, Launch, Mutant, Problem, Program, Routine
 from kernels.gemm_bf16.ladder import LADDER as GEMM_BF16
@@ -26,6 +27,7 @@ from kernels.gemm_fp32.mutants import MUTANTS as GEMM_FP32_MUTANTS
 from kernels.gemv.ladder import LADDER as GEMV
 from kernels.gemv.ladder import ODD as ODD_GEMV
 from kernels.gemv.mutants import MUTANTS as GEMV_MUTANTS
+from kernels.gemv.streamed import RUNGS as GEMV_STREAMED
 from kernels.nvrtc import Compiler
 from kernels.roofs import mma_probe
 from kernels.roofs import probes as roofs
@@ -169,8 +171,12 @@ FAMILIES: tuple[Family, ...] = (
         of_kernels("gemm_bf16", (*GEMM_BF16.rungs, *GEMM_BF16_WARPGROUPS), (GEMM_BF16.problem, ODD)),
         GEMM_BF16_MUTANTS,
     ),
-    Family("attention", of_routines("attention", ATTENTION.rungs, (ATTENTION.problem, *ODD_ATTENTION)), ATTENTION_MUTANTS),
-    Family("gemv", of_routines("gemv", GEMV.rungs, (GEMV.problem, ODD_GEMV)), GEMV_MUTANTS),
+    Family(
+        "attention",
+        of_routines("attention", (*ATTENTION.rungs, *ATTENTION_WARPGROUPS), (ATTENTION.problem, *ODD_ATTENTION)),
+        ATTENTION_MUTANTS,
+    ),
+    Family("gemv", of_routines("gemv", (*GEMV.rungs, *GEMV_STREAMED), (GEMV.problem, ODD_GEMV)), GEMV_MUTANTS),
     Family(
         "all_reduce",
         of_programs("all_reduce", all_reduce.programs(), all_reduce.SHARED),
