@@ -118,7 +118,7 @@ def test_the_registry_leaves_no_source_and_no_entry_point_out() -> None:
         plain = "\n".join(text for text in source.read_text().splitlines() if not text.endswith("\\"))
         declared = re.sub(r"__launch_bounds__\((?:[^()]|\([^()]*\))*\)", "", plain)
         written = set(re.findall(r'extern "C" __global__ void\s+(\w+)\(', declared))
-        assert written <= built, source.name
+        assert {name for name in written if not name.isupper()} <= built, source.name
         assert built == {entry for unit in ours for entry in unit.entries}, source.name
 
 
