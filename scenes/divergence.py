@@ -15,6 +15,7 @@ from scenes.props.seats import Hall
 from scenes.props.warp import LANES, WIDTH, Floats, Gate, Press, Row, Warp, march
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
+from scenes.stage.digits import Counter
 from scenes.stage.keys import Path, Track, arrive, overshoot, ramp, smooth
 from scenes.stage.overlay import Item, Number, Run, Text
 from scenes.stage.palette import COMPUTE, GROUND, QUIET, TEXT, mix
@@ -195,11 +196,11 @@ class Divergence(Passage):
             return items
 
         def ratio() -> list[Item]:
-            shot, words = figure(self.read("traces.divergence.slowdown"), 1, "×"), "the time of the undivided warp"
-            number = Number(shot, NUMBER.sized(110), 1824, 332, "right", big)
-            return [number, Text(f"{words} · {shot.source}", LABEL, 1824, 386, "right", big)]
+            shot = figure(self.read("traces.divergence.slowdown"), 1, "×")
+            number = Counter(shot, counted, NUMBER.sized(110), 1824, 332, "right", big, start=1.0)
+            return [number, Text(f"the time of the undivided warp · {shot.source}", LABEL, 1824, 386, "right", big)]
 
-        big = Track().to(1, leaves, 0.2).to(0, self.clock.beats, 0.2)
+        big, counted = Track().to(1, leaves, 0.2).to(0, self.clock.beats, 0.2), Track().to(1, leaves + 1.0, 1.2, arrive)
         self.prop(Twin(self.lane_time, schedule, uniform, Track().to(1, lands, 1.0, arrive), pale))
         self.text_later(shown, lengths)
         self.text_later(big, ratio)

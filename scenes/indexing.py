@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from scenes.props.cube import Cube
 from scenes.props.seats import APPROACH, CUT_LIGHT, REST, Floats, Hall, Plain, Vector, camera_of, light_hall
+from scenes.props.signs import Sign, Signs
 from scenes.props.tiers import FENCE_HEIGHT, TRAY, UNIT, Tiers
 from scenes.stage.keys import Path, Track, arrive, leave, linear, overshoot, ramp, smooth
 from scenes.stage.overlay import Run, Text
 from scenes.stage.palette import MEMORY, THREAD
 from scenes.stage.passage import Passage, Scenery
+from scenes.stage.plane import TextPlane
 from scenes.stage.type import CODE, LABEL, NUMBER, SMALL, Align
 
 LEFT, LINE_1, LINE_2 = 96.0, 252.0, 310.0  # places of the code on the frame, design pixels
@@ -47,12 +49,16 @@ class Indexing(Passage):
         self.cube = self.prop(Cube(lambda beat: tiers.foot(beat, block, thread)))
 
         # Number the blocks in the second bar, an eighth note each; when they stand as a staircase, on their other ends.
+        signs: list[Sign] = []
         for b in range(hall.blocks):
             label = f"block {b}" if b == 0 else str(b)
             front = Track(0.0).to(1.0, self.at(2, 1 + 2 * b / hall.blocks), 0.3, arrive).to(0.0, self.at(2, 4.4), 0.4)
-            self.text(Text(label, LABEL, -14.0, 6.0, "right", front, at=self._row_end(b, 0, -0.9)))
+            for word, ahead, tall in ((str(b), 0.7, 1.3), ("block", 2.3, 1.0))[: 2 if b == 0 else 1]:
+                place = (hall.x(0) - 1.1, hall.y(b) - ahead, 0.02)
+                signs.append((TextPlane.lying(word, LABEL, place, tall, -8.0, "right"), front))
             side = Track(0.0).to(1.0, self.at(4, 1 + 2 * b / hall.blocks), 0.3, arrive).to(0.0, self.at(8, 4.2), 0.6)
             self.text(Text(label, LABEL, 0.0, 38.0, "centre", side, at=(hall.x(hall.threads - 1) + 0.7, hall.y(b) - 0.3, 0.0)))
+        self.prop(Signs(signs))
         shown = Track(0.0).to(1.0, self.at(2), 0.5, arrive).to(0.0, self.at(3, 4.6), 0.4)
         self.text(Text(f"{hall.blocks} blocks × {hall.threads} threads, one code", CODE, LEFT, LINE_1, opacity=shown))
 

@@ -13,6 +13,7 @@ from scenes.props.floorplan import Rect
 from scenes.props.sentence import Sentence, microseconds
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
+from scenes.stage.digits import Counter
 from scenes.stage.keys import Path, Track, arrive, pulse
 from scenes.stage.overlay import Item, Number, Run, Text, Value
 from scenes.stage.palette import QUIET, TEXT, THREAD
@@ -96,7 +97,7 @@ class Launch(Passage):
 
     def _fly(self, trace: LaunchTrace, chip: Chip, tray: Tray) -> Flight:
         flight: Flight = self.prop(Flight(trace, chip, tray, self._stretch(trace), self.at(*self.launch_at)))
-        chip.work = flight.work
+        chip.work, chip.warmth = flight.work, flight.warmth
         flight.hero = flight.last_near(0.0, chip.plan.die.y0)
         return flight
 
@@ -228,22 +229,19 @@ class Launch(Passage):
         stretch = self._stretch(trace)
         begin, end = self.at(*self.run_from), self.at(*self.run_to)
 
-        def clock(beat: float) -> str:
-            return f"{stretch.ns(beat) / 1e3:.1f} µs"
-
-        running = Track(0.0).to(1.0, begin + 0.5, 0.5).set(0.0, end)
-        self.text(Text(clock, NUMBER, RIGHT, BIG, "right", running, kind="clock"))
-
         beats = Text(f"1 beat = {stretch.ns(begin + 1.0) / 1e3:.1f} µs of the run", SMALL, LEFT, LINE_3, kind="clock")
         beats.opacity = Track(0.0).to(1.0, begin + 0.5, 0.5).to(0.0, end, 0.25)
         self.text(beats)
 
-        shown, stays = Track(0.0).to(1.0, begin + 0.5, 0.5).to(0.0, end, 0.25), Track(0.0).set(1.0, end)
+        shown, clock = Track(0.0).to(1.0, begin + 0.5, 0.5).to(0.0, end, 0.25), Track(0.0).to(1.0, begin + 0.5, 0.5)
+
+        def passed(beat: float) -> float:
+            return stretch.ns(beat) / stretch.span_ns
 
         def whole() -> Sequence[Item]:
             time = microseconds(self.read("traces.launch.duration"))
             of = Sentence([("of ", SMALL), (time, FACT), (f" {time.source}", SMALL)], RIGHT, FINE, "right", shown)
-            return [Number(time, NUMBER, RIGHT, BIG, "right", stays), of]
+            return [Counter(time, passed, NUMBER, RIGHT, BIG, "right", clock), of]
 
-        self.text_later(lambda beat: max(shown(beat), stays(beat)), whole)
+        self.text_later(clock, whole)
         self.text(Text("is that fast?", FACT, RIGHT, FINE + 6, "right", Track(0.0).to(1.0, end + 0.25, 0.25)))

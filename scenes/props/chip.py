@@ -26,6 +26,7 @@ SM_SIZE = (PITCH_X - GAP_X, PITCH_Y - GAP_Y)
 SUBSTRATE = mix(PLATE, STEEL, 0.45)
 SILICON = mix(PLATE, (0.10, 0.11, 0.15), 0.7)
 WORKING = mix(PLATE, COMPUTE, 0.48)  # a tile at work; the full colour is kept for the blocks on it, so that single SMs read
+EMBER = (0.31, 0.175, 0.025)  # an SM that has just finished: compute amber, dying down
 PART = mix(STEEL, PLATE, 0.25)
 
 
@@ -58,12 +59,13 @@ class Chip:
     """The board with its chip, centred on the origin, standing on the ground z = 0.
 
     `work(beat)` gives the share 0..1 of each SM's capacity that is at work, shape (N,); None leaves all of them idle.
-    `sms` is how many SMs to draw where the record gives no count.
+    `warmth(beat)` is the ember, 0..1, of each SM that has finished. `sms` is how many to draw where the record gives no count.
     """
 
     device: Device
     sms: int = 0
     work: Work | None = None
+    warmth: Work | None = None
     plan: Floorplan = field(init=False)
     _still: Boxes = field(init=False)
     _traces: Ribbons = field(init=False)
@@ -99,13 +101,15 @@ class Chip:
         world.add(self._still)
         world.add(self._traces)
         if len(self.plan.sms):
-            self._draw_sms(world, self.work(beat) if self.work else np.zeros(len(self.plan.sms)))
+            none = np.zeros(len(self.plan.sms))
+            self._draw_sms(world, self.work(beat) if self.work else none, self.warmth(beat) if self.warmth else none)
 
-    def _draw_sms(self, world: World, work: Floats) -> None:
+    def _draw_sms(self, world: World, work: Floats, warm: Floats) -> None:
         n = len(work)
         origin = np.column_stack([self.plan.sms, np.full(n, self.floor)])
         size = np.column_stack([np.full(n, SM_SIZE[0]), np.full(n, SM_SIZE[1]), self.heights(work)])
-        colour = np.array(STEEL) * (1.0 - work[:, None]) + np.array(WORKING) * work[:, None]
+        idle = np.array(STEEL) + (np.array(EMBER) - STEEL) * warm[:, None]
+        colour = idle * (1.0 - work[:, None]) + np.array(WORKING) * work[:, None]
         world.add(Boxes.of(origin, size, colour, emission=0.15 * work, edge=0.55 + 0.45 * work))
 
     def _build(self, pile: Pile) -> None:

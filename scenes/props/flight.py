@@ -19,6 +19,7 @@ from scenes.stage.world import Boxes, Ribbons, World
 
 TRAVEL, DROP = 0.7, 0.3  # beats from the tray to above the SM, and from there down onto it
 HOVER, ARC = 0.75, 1.1  # world units above the tile before the drop, and of the arc above the straight line
+COOLING = 1.5  # beats after which a tile that has finished has e^-1 of its warmth left
 SETTLE = 0.12  # beats in which a tile follows a block that came or went
 SPREAD = 1.4  # pitch of the tray over the edge of a block
 WAITING, FLYING = mix(STEEL, TEXT, 0.12), mix(STEEL, TEXT, 0.55)
@@ -192,6 +193,13 @@ class Flight:
         """Share 0..1 of each SM's seats that is taken, (N,), easing over SETTLE after each coming and going."""
         here = np.clip((beat - self.arrive) / SETTLE, 0.0, 1.0) - np.clip((beat - self.gone) / SETTLE, 0.0, 1.0)
         return np.bincount(self._sm, weights=here, minlength=len(self.chip.plan.sms)) / self.capacity
+
+    def warmth(self, beat: float) -> Floats:
+        """How lately each SM's last block has left it, (N,): 1 just now, then cooling; 0 while it has work, or had none."""
+        left = np.full(len(self.chip.plan.sms), -np.inf)
+        np.maximum.at(left, self._sm, self.gone)
+        since = beat - left
+        return np.where(since > 0.0, np.exp(-np.maximum(since, 0.0) / COOLING), 0.0)
 
     def last_near(self, x: float, y: float) -> int:
         """A block to follow: of those that end late and that nothing follows in their seat, the nearest to a point of the die.
