@@ -57,7 +57,7 @@ def test_every_verb_of_the_readme_exists_and_takes_its_options() -> None:
 
 def test_the_scenes_of_the_readme_are_in_the_film() -> None:
     for name in re.findall(r"\./roofline (?:render|still) ([a-z][a-z0-9-]*)", README):
-        assert film.row(name).name == name
+        assert film.order_with([name]), name
 
 
 @pytest.mark.parametrize("path", re.findall(r"\]\(([^)#:]+)\)", README))
