@@ -47,7 +47,6 @@ class Divergence(Passage):
         self.condition = self.trace.condition if self.trace else CONDITION
         self.gate, self.split, self.join = self.at(3), self.at(3, 3), self.at(8)
         self.schedule = Schedule.of(self.trace, self.at(4), self.at(7)) if self.trace else None
-
         # Bars 1 and 2: the warp walks up to its `if` in lockstep, an instruction a beat.
         self.prop(Scenery(self.light))
         self.gap = Track(0.0).to(AISLE, self.split, 0.5, overshoot).to(0.0, self.join, 0.6, smooth)
@@ -190,9 +189,9 @@ class Divergence(Passage):
             undivided = ("uniform_cycles", uniform(), "undivided warp:", "a separate run, ")
             for key, cycles, words, run in (undivided, ("cycles", schedule.total, "divided warp:", "")):
                 place, shot = partial(self.lane_time.beside, cycles), figure(self.read(f"traces.divergence.{key}"), 0)
-                items.append(Text(words, SMALL.coloured(TEXT), 0, -46, "left", shown, place))
-                items.append(Number(shot, FACT, 0, 0, "left", shown, place))
-                items.append(Text(run + shot.source, SMALL, 0, 38, "left", shown, place))
+                name = Text(words, SMALL.coloured(TEXT), 0, -46, "left", shown, place)
+                source = Text(run + shot.source, SMALL, 0, 38, "left", shown, place)
+                items += [name, Number(shot, FACT, 0, 0, "left", shown, place), source]
             return items
 
         def ratio() -> list[Item]:
