@@ -23,6 +23,7 @@ class Row:
 
     `transition` is how the film comes to it from the passage before; None is a plain cut. `files` are what it is drawn from
     besides the render's own measurements, each with a digest of its content: a change of one draws the passage anew.
+    `written` is the number of bars, of four beats, that it is written for where that is another than it fills (0: the same).
     """
 
     name: str
@@ -34,6 +35,7 @@ class Row:
     rungs: tuple[str, ...] = ()
     transition: Cut | None = None
     files: tuple[str, ...] = ()
+    written: int = 0
 
     def load(self) -> type[Passage]:
         """Import the scene class."""

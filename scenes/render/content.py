@@ -69,7 +69,7 @@ def _rungs_before(row: Row, rows: Sequence[Row]) -> list[tuple[str, ...]]:
 
 def _transitions(segment: Segment, timeline: Timeline, quality: Quality, rows: Sequence[Row]) -> Iterator[tuple[str, Row, Cut]]:
     """The transitions that a segment's frames belong to, each with the passage on the other side of the cut."""
-    row, clock = segment.row, Clock(timeline, segment.row.first_bar, segment.row.bars, quality.fps)
+    row, clock = segment.row, Clock.of(timeline, segment.row, quality.fps)
     before, after = film.neighbours(row, tuple(rows))
     if before is not None and row.transition is not None and segment.first < Span.after(clock, row.transition).last:
         yield f"transition from {before.name}", before, row.transition

@@ -27,6 +27,7 @@ from scenes.render.quality import Quality
 from scenes.render.segment import Job
 from scenes.stage.claims import merge
 from scenes.stage.clock import Clock
+from scenes.stage.stretch import BEATS
 
 FREED_TOLD = 10_000_000  # bytes: less is not worth a line
 FADE = 10  # milliseconds over which a slice of the track fades at a cut that is not one of the track's own ends
@@ -119,11 +120,9 @@ def make(
 def still(request: Request, bar: int, beat: float, target: Path, cache: Cache | None = None) -> int:
     """Write one frame of a scene as PNG and return its number in the film; bars and beats count from 1 inside of the scene."""
     row, timeline = request.rows[0], request.timeline
-    clock = Clock(timeline, row.first_bar, row.bars, request.quality.fps)
-    if not 1 <= bar <= row.bars or not 1 <= beat < 1 + timeline.beats_in(row.first_bar + bar - 1):
-        raise RequestError(
-            f"{row.name} bar {bar} beat {beat:g}: the scene has bars 1 to {row.bars} of {beats_in(row, timeline)} beats"
-        )
+    clock, bars = Clock.of(timeline, row, request.quality.fps), row.written or row.bars
+    if not 1 <= bar <= bars or not clock.moment(bar) <= clock.moment(bar, beat) < clock.moment(bar + 1):
+        raise RequestError(f"{row.name} bar {bar} beat {beat:g}: the scene has bars 1 to {bars} of {beats_in(row, timeline)} beats")
     if target.suffix.lower() != ".png":
         raise RequestError(f"{target}: a still is a PNG: name a file that ends in .png")
     master.check_target(target)
@@ -140,6 +139,8 @@ def still(request: Request, bar: int, beat: float, target: Path, cache: Cache | 
 
 def beats_in(row: Row, timeline: Timeline) -> str:
     """Beats of a scene's bars: "4", or "3 to 4" where they differ."""
+    if row.written:
+        return f"{BEATS}"
     counts = sorted({timeline.beats_in(bar) for bar in range(row.first_bar, row.first_bar + row.bars)})
     return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
 

@@ -36,9 +36,9 @@ class Segment:
 
 def cut(row: Row, timeline: Timeline, fps: int, bars: int = BARS_A_SEGMENT) -> tuple[Segment, ...]:
     """A passage's segments: contiguous, together exactly its frames.  Raises OverrunError where the track is too short."""
-    clock = Clock(timeline, row.first_bar, row.bars, fps)
+    clock = Clock.of(timeline, row, fps)
     firsts = range(1, row.bars + 1, bars)
-    edges = [clock.start, *(clock.frame(clock.moment(bar)) for bar in firsts[1:]), clock.end]
+    edges = [clock.start, *(clock.line(bar) for bar in firsts[1:]), clock.end]
     return tuple(
         Segment(row, bar, min(bar + bars - 1, row.bars), first, last)
         for bar, (first, last) in zip(firsts, pairwise(edges), strict=True)

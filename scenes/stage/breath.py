@@ -47,7 +47,7 @@ def energy(timeline: Timeline, beat: float) -> float:
 
 @dataclass(slots=True)
 class Breath:
-    """Flies a keyed camera; `origin` is the passage's first beat in the track and `beats` its length.
+    """Flies a keyed camera; `origin` is the passage's first beat in the track, `beats` its length, `place` where its beats fall.
 
     Called with a moment in beats from the passage's start.  The keyed camera is asked `SAMPLES` times a beat, once.
     """
@@ -56,6 +56,7 @@ class Breath:
     timeline: Timeline
     origin: int
     beats: float
+    place: Callable[[float], float] = float
     _curve: BSpline | None = field(default=None, init=False)
     _near: float = field(default=0.3, init=False)
 
@@ -71,7 +72,7 @@ class Breath:
 
     def time(self, beat: float) -> float:
         """The flight's own time: equal to the beat on every whole one, fastest on the first and the third of a bar."""
-        depth = DEPTH * energy(self.timeline, self.origin + beat)
+        depth = DEPTH * energy(self.timeline, self.origin + self.place(beat))
         return beat + depth * math.sin(math.pi * beat) / math.pi
 
     def _fit(self) -> BSpline:

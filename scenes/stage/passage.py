@@ -146,7 +146,8 @@ class Passage(Scene):
         self.data = self.context.dataset
         self.timeline = self.context.timeline
         self.fps = float(config.frame_rate)
-        self.clock = Clock(self.timeline, self.context.first_bar, self.context.bars, self.fps)
+        written = self.context.row.written if self.context.row else 0
+        self.clock = Clock(self.timeline, self.context.first_bar, self.context.bars, self.fps, written)
         self.log = ClaimLog(self.name)
         self.props: list[Prop] = []
         self.texts: list[Item] = []
@@ -196,7 +197,7 @@ class Passage(Scene):
         """Play on to a cue of the track."""
         if cue not in self.timeline.cues:
             raise OverrunError(f"{self.name}: the track has no cue {cue!r}; it has {', '.join(sorted(self.timeline.cues))}")
-        self._play_to(self.timeline.position(self.timeline.cues[cue]) - self.clock.origin, f"cue {cue!r}")
+        self._play_to(self.clock.moment_of(self.timeline.position(self.timeline.cues[cue])), f"cue {cue!r}")
 
     def finish(self) -> None:
         """Play on to the passage's last frame."""
@@ -212,8 +213,9 @@ class Passage(Scene):
     def rungs_before(self) -> tuple[str, ...]:
         """Names of the GEMM rungs that the film has shown before this passage."""
         seen: list[str] = []
+        own = self.context.row  # laid over another track, the rows of the film keep their order, not their bars
         for row in film.FILM:
-            if row.first_bar >= self.context.first_bar:
+            if row.name == own.name if own and own.written else row.first_bar >= self.context.first_bar:
                 break
             seen.extend(row.rungs)
         return tuple(seen)
