@@ -20,6 +20,7 @@ NEAR, FOG_START, FOG_SCALE, FOG_MAX = 12, 13, 14, 15
 X0, Y0, COLOR, ALPHA, EMISSION = r.X0, r.Y0, r.COLOR, r.ALPHA, r.EMISSION
 LEVELS = 7  # mip levels, each half as large: sides are multiples of 64
 TAPS = 12  # most taps along the major axis
+CELL = 16  # texels of the finest level, to each side, that one entry of the map of cells stands for
 SHARP = f4(0.8)  # of a pixel: bilinear taps blur by themselves
 BESIDE = f4(1e-3)  # world units off a plane that count as lying in it
 IN_PLANE = f4(0.03)  # the same for ribbons, which have a width
@@ -44,10 +45,12 @@ def _tap(texels: Array, start: int, columns: int, rows: int, x: Scalar, y: Scala
 
 
 @kernel
-def _covered(
-    texels: Array, start: int, columns: int, rows: int, u: Scalar, v: Scalar, ux: Scalar, uy: Scalar, vx: Scalar, vy: Scalar
-) -> Scalar:
-    """Mean coverage 0..1 of a pixel at texel (u, v), whose derivatives by x and y px are given."""
+def _footprint(ux: Scalar, uy: Scalar, vx: Scalar, vy: Scalar) -> tuple[Scalar, Scalar, int, Scalar, int, Scalar]:
+    """What a pixel covers of the texture, from the derivatives of its texel by x and y px.
+
+    Direction of the ellipse's major axis (x, y), number of taps along it and the length they spread over in texels, the
+    finer of two mip levels and the share of the coarser one.
+    """
     p, q, s = ux * ux + uy * uy, ux * vx + uy * vy, vx * vx + vy * vy
     half, middle = (p - s) * HALF, (p + s) * HALF
     spread = f4(math.sqrt(half * half + q * q))
@@ -62,7 +65,15 @@ def _covered(
     reach = max(NIL, major - max(minor, ONE))
     level = min(f4(LEVELS - 1.001), max(NIL, f4(math.log2(max(minor * SHARP, f4(1e-6))))))
     low = int(level)
-    blend = level - f4(low)
+    return dx, dy, taps, reach, low, level - f4(low)
+
+
+@kernel
+def _covered(
+    texels: Array, start: int, columns: int, rows: int, u: Scalar, v: Scalar,
+    dx: Scalar, dy: Scalar, taps: int, reach: Scalar, low: int, blend: Scalar,
+) -> Scalar:  # fmt: skip
+    """Mean coverage 0..1 of a pixel at texel (u, v) with a footprint."""
     total = NIL
     for which in range(2):
         weight = blend if which else ONE - blend
@@ -80,16 +91,50 @@ def _covered(
 
 
 @kernel
+def _bare(texels: Array, cells: int, columns: int, rows: int, u0: Scalar, u1: Scalar, v0: Scalar, v1: Scalar) -> bool:
+    """Whether no texel of u0..u1, v0..v1 has ink; `cells` is where the texture's map of cells begins."""
+    wide = columns // CELL
+    for j in range(max(0, int(v0)) // CELL, min(rows - 1, int(max(v1, NIL))) // CELL + 1):
+        for i in range(max(0, int(u0)) // CELL, min(columns - 1, int(max(u1, NIL))) // CELL + 1):
+            if texels[cells + j * wide + i] != 0:
+                return False
+    return True
+
+
+@kernel
 def draw_text(
     px: Array, noise: Array, q: Array, texels: Array, fog: Array, left: int, right: int, top: int, bottom: int
 ) -> None:
-    """One text plane over the blocks left..right, top..bottom of the work buffer (see `pixels`); texels (n,) uint8."""
+    """One text plane over the blocks left..right, top..bottom of the work buffer (see `pixels`); texels (n,) uint8.
+
+    Where the plane recedes little over a block, its pixels share the footprint of the block's middle; a block without
+    ink is passed by.
+    """
     start, columns, rows = int(q[START]), int(q[COLUMNS]), int(q[ROWS])
     start *= 64  # so that float32 holds it exactly
+    cells = start
+    for level in range(LEVELS):
+        cells += (columns >> level) * (rows >> level)
     near, m = q[NEAR], i4(255)
+    tilt = (abs(q[6]) + abs(q[7])) * f4(1.5)  # how far 1 / depth changes from a block's middle to its corner
     for j in range(top, bottom):
         row, shades = px[j], noise[j & 7]
         for i in range(left, right):
+            x0, y0 = f4(4 * i + 2) - q[X0], f4(4 * j + 2) - q[Y0]
+            w = q[6] * x0 + q[7] * y0 + q[8]
+            flat = w > f4(1e-6) and tilt < f4(0.02) * w
+            dx, dy, taps, reach, low, blend = ONE, NIL, 1, NIL, 0, NIL
+            if flat:
+                z = ONE / w
+                u, v = (q[0] * x0 + q[1] * y0 + q[2]) * z, (q[3] * x0 + q[4] * y0 + q[5]) * z
+                ux, uy, vx, vy = (q[0] - u * q[6]) * z, (q[1] - u * q[7]) * z, (q[3] - v * q[6]) * z, (q[4] - v * q[7]) * z
+                dx, dy, taps, reach, low, blend = _footprint(ux, uy, vx, vy)
+                soft = f4(3 << low) + HALF * reach  # a tap of the coarser level takes in 1.5 of its texels to each side
+                across, down = (abs(ux) + abs(uy)) * f4(1.6) + soft, (abs(vx) + abs(vy)) * f4(1.6) + soft
+                if u + across < NIL or v + down < NIL or u - across > f4(columns) or v - down > f4(rows):
+                    continue
+                if _bare(texels, cells, columns, rows, u - across, u + across, v - down, v + down):
+                    continue
             block = row[16 * i : 16 * i + 16]
             shade = shades[16 * (i & 7) : 16 * (i & 7) + 16]
             for k in range(16):
@@ -101,10 +146,11 @@ def draw_text(
                 u, v = (q[0] * x + q[1] * y + q[2]) * z, (q[3] * x + q[4] * y + q[5]) * z
                 if u < -ONE or v < -ONE or u > f4(columns + 1) or v > f4(rows + 1):
                     continue
-                cov = _covered(
-                    texels, start, columns, rows, u, v, (q[0] - u * q[6]) * z, (q[1] - u * q[7]) * z, (q[3] - v * q[6]) * z,
-                    (q[4] - v * q[7]) * z,
-                )  # fmt: skip
+                if not flat:
+                    dx, dy, taps, reach, low, blend = _footprint(
+                        (q[0] - u * q[6]) * z, (q[1] - u * q[7]) * z, (q[3] - v * q[6]) * z, (q[4] - v * q[7]) * z
+                    )
+                cov = _covered(texels, start, columns, rows, u, v, dx, dy, taps, reach, low, blend)
                 cov *= q[ALPHA] * min(ONE, max(NIL, (z - near) / near))
                 if cov < f4(0.002):
                     continue

@@ -89,7 +89,7 @@ class TextPlane:
 
 @dataclass(frozen=True, slots=True)
 class _Texture:
-    """Coverage of a text with its mip levels one after another, (n,) uint8; sizes in px of the finest level."""
+    """Coverage of a text with its mip levels one after another, then its map of cells, (n,) uint8; sizes in its px."""
 
     texels: NDArray[np.uint8]
     columns: int
@@ -112,7 +112,8 @@ def _texture(text: str, font_name: str) -> _Texture:
     for _ in range(ink.LEVELS - 1):
         level = level.reshape(level.shape[0] // 2, 2, level.shape[1] // 2, 2).mean((1, 3))
         levels.append(level)
-    flat = np.concatenate([np.round(one).astype(np.uint8).ravel() for one in levels])
+    inked = levels[0].reshape(rows // ink.CELL, ink.CELL, columns // ink.CELL, ink.CELL).max((1, 3)) > 0
+    flat = np.concatenate([*(np.round(one).astype(np.uint8).ravel() for one in levels), inked.astype(np.uint8).ravel()])
     flat = np.concatenate([flat, np.zeros(-len(flat) % 64, np.uint8)])
     return _Texture(flat, columns, rows, (float(pad), float(pad + ascent)), advance, -float(font.getbbox("H", anchor="ls")[1]))
 
