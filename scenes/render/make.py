@@ -122,7 +122,9 @@ def still(request: Request, bar: int, beat: float, target: Path, cache: Cache | 
     row, timeline = request.rows[0], request.timeline
     clock, bars = Clock.of(timeline, row, request.quality.fps), row.written or row.bars
     if not 1 <= bar <= bars or not clock.moment(bar) <= clock.moment(bar, beat) < clock.moment(bar + 1):
-        raise RequestError(f"{row.name} bar {bar} beat {beat:g}: the scene has bars 1 to {bars} of {beats_in(row, timeline)} beats")
+        raise RequestError(
+            f"{row.name} bar {bar} beat {beat:g}: the scene has bars 1 to {bars} of {beats_in(row, timeline)} beats"
+        )
     if target.suffix.lower() != ".png":
         raise RequestError(f"{target}: a still is a PNG: name a file that ends in .png")
     master.check_target(target)

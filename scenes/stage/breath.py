@@ -47,7 +47,9 @@ def energy(timeline: Timeline, beat: float) -> float:
 
 @dataclass(slots=True)
 class Breath:
-    """Flies a keyed camera; `origin` is the passage's first beat in the track, `beats` its length, `place` where its beats fall.
+    """Flies a keyed camera.
+
+    `origin` is the passage's first beat in the track, `beats` its length, `place` where its own beats fall among the track's.
 
     Called with a moment in beats from the passage's start.  The keyed camera is asked `SAMPLES` times a beat, once.
     """

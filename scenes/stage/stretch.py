@@ -1,14 +1,15 @@
 """A scene's musical time bent over another number of bars, or over bars of another metre.
 
-A scene is written over bars of four beats. On a track that gives it other bars, each of its bar lines falls on a downbeat where there
-are enough of them and on a beat otherwise, and its beats fall on beats or half beats between. From one to the next, time runs on
-smoothly: a monotone cubic, so that nothing jerks. A scene that has more time plays slower, and is never at rest.
+A scene is written over bars of four beats. On a track that gives it other bars, each of its bar lines falls on a downbeat where
+there are enough of them and on a beat otherwise, and its beats fall on beats or half beats between. From one to the next, time
+runs on smoothly: a monotone cubic, so that nothing jerks. A scene that has more time plays slower, and is never at rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ def knots(written: int, bars: Sequence[int]) -> Knots:
     else:
         edges = [_to(k * total / written, 1 if total >= written else 4) for k in range(written + 1)]
     found: list[float] = []
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         length = end - start
         grid = 1 if length >= BEATS else 2 if length >= BEATS / 2 else 8
         found += [start + _to(k * length / BEATS, grid) for k in range(BEATS)]
