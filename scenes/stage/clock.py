@@ -20,8 +20,8 @@ class OverrunError(ValueError):
 class Clock:
     """Frames of a passage that fills `bars` bars of a track from `first_bar` on, at `fps` frames a second.
 
-    Inside a passage bars count from 1, and moments are floats: beats from the passage's first downbeat.  A passage that is written
-    for other bars than these (`written` bars of four beats) has its own time bent over them: see `stretch`.
+    Inside a passage bars count from 1, and moments are floats: beats from the passage's first downbeat.  A passage that is
+    written for other bars than these (`written` bars of four beats) has its own time bent over them: see `stretch`.
     """
 
     timeline: Timeline
