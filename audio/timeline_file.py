@@ -32,9 +32,7 @@ def save(timeline: Timeline, path: Path) -> None:
         "duration": timeline.duration,
         "beats": list(timeline.beats),
         "downbeats": list(timeline.downbeats),
-        "sections": [
-            {"name": s.name, "kind": s.kind, "first_bar": s.first_bar, "bars": s.bars} for s in timeline.sections
-        ],
+        "sections": [{"name": s.name, "kind": s.kind, "first_bar": s.first_bar, "bars": s.bars} for s in timeline.sections],
         "lines": [{"words": [_word(word) for word in line.words]} for line in timeline.lines],
         "cues": dict(timeline.cues),
     }
@@ -147,9 +145,7 @@ def _build(body: object, file: str) -> Timeline:
     version = body.get("version")
     if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= VERSION:
         read.fail("$.version", f"a version from 1 to {VERSION}, which this program reads", version)
-    top = read.fields(
-        body, "$", ("format", "version", "title", "duration", "beats", "downbeats", "sections", "lines", "cues")
-    )
+    top = read.fields(body, "$", ("format", "version", "title", "duration", "beats", "downbeats", "sections", "lines", "cues"))
     title, duration = read.text(top["title"], "$.title"), read.seconds(top["duration"], "$.duration")
     beats = [read.seconds(b, f"$.beats[{i}]") for i, b in enumerate(read.items(top["beats"], "$.beats", 2))]
     for i in range(1, len(beats)):
