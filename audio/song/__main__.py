@@ -16,7 +16,7 @@ from audio.song.speech import VoiceError
 from audio.song.up_to_the_light import SONG
 from audio.timeline import TimelineError
 
-KEPT = "takes"  # folder beside the song where what has been sung is kept
+KEPT = "spoken"  # folder beside the song where spoken lines are kept
 
 
 def stem(song: Song) -> str:
@@ -27,7 +27,7 @@ def stem(song: Song) -> str:
 def write(folder: Path) -> list[Path]:
     """Synthesise the song into a folder; the paths written.  Raises OSError, TimelineError, VoiceError.
 
-    What is sung is kept line by line in `takes/`: the same command goes on where it was stopped, and sings only what is new.
+    Spoken lines are kept in `spoken/`: the same command goes on where it was stopped, and speaks only what is new.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "stems").mkdir(exist_ok=True)
@@ -73,7 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("stopped; what has been sung is kept, and the same command goes on from there", file=sys.stderr)
+        print("stopped; the lines spoken so far are kept, and the same command goes on from there", file=sys.stderr)
         return 130
     return 0
 

@@ -29,7 +29,7 @@ class Piece:
 
 
 def make(song: Song, keep: Path, progress: Progress | None = None, span: Span | None = None) -> Iterator[Piece]:
-    """The track, its stems and the instrumental, one after the other; takes of the voice are kept in the folder `keep`.
+    """The track, its stems and the instrumental, one after the other; spoken lines are kept in the folder `keep`.
 
     The stems add up to the mix before mastering; all are scaled by one gain, so that none clips.
     Raises VoiceError where the voice's model is missing, ScoreError, OSError.

@@ -54,7 +54,7 @@ VERSE_1 = (
         "verse-1-cores", "verse", F, "Dm7 Dm7 Bbmaj7 Bbmaj7 Gm7 Csus4",
         (
             sung(0, "'Just a few 'cores is the 'old way to 'play,", "F4:4 F4:2 F4:2 E4:4 D4:2 D4:2 F4:4 G4:2 F4:2 A4:7"),
-            sung(32, "'man·y small 'cores in a 'crowd save the 'day.", "Bb4:4 A4:2 A4:2 G4:4 F4:2 F4:2 D4:4 F4:2 G4:2 F4:7"),
+            sung(32, "'small cores, so 'man·y, will 'car·ry the 'day.", "Bb4:4 A4:2 A4:2 G4:4 F4:2 F4:2 D4:4 F4:2 G4:2 F4:7"),
         ),
         cores=(1, 1.0), many=(3, 1.0),
     ),
@@ -115,7 +115,7 @@ VERSE_3 = (
     _part(
         "verse-3-coalescing", "verse", F, "Dm7 Dm7 Bbmaj7 Bbmaj7 Gm7 Csus4",
         (
-            sung(0, "'Read side by 'side, and one 'trip brings it 'all;",
+            sung(0, "'Read side by 'side, and one 'trip takes it 'all;",
                  "F4:4 F4:2 F4:2 A4:4 G4:2 F4:2 F4:4 G4:2 F4:2 A4:7"),
             sung(32, "'scat·ter the 'lanes and the 'speed has to 'fall.",
                  "Bb4:4 A4:2 G4:2 A4:4 G4:2 F4:2 G4:4 F4:2 E4:2 D4:7"),
@@ -139,7 +139,7 @@ BRIDGE = (
         "bridge-tensor", "bridge", A_FLAT, "Db Eb Fm Db Eb Fm",
         (
             sung(0, "'One in·'struc·tion, a 'tile full of 'math:", "Ab4:4 Ab4:4 F4:4 F4:2 Ab4:2 Bb4:4 Bb4:2 Ab4:2 G4:10"),
-            sung(48, "'that is a 'ten·sor core: 'quick is the 'path.",
+            sung(48, "'this is a 'ten·sor core 'show·ing the 'path.",
                  "Ab4:4 Ab4:2 Ab4:2 C5:4 Bb4:2 Ab4:2 Bb4:4 Bb4:2 Ab4:2 Bb4:10"),
         ),
         tensor_cores=(1, 1.0),
@@ -147,7 +147,7 @@ BRIDGE = (
     _part(
         "bridge-attention", "bridge", A_FLAT, "Db Eb Fm Db Eb Fm",
         (
-            sung(0, "'No one will 'write the whole 'square on the 'way;",
+            sung(0, "'No·bod·y 'stores the big 'square on the 'way;",
                  "Ab4:4 Ab4:2 Ab4:2 F4:4 F4:2 Ab4:2 Bb4:4 Bb4:2 Ab4:2 G4:10"),
             sung(48, "'stream it in 'tiles, 'on·ly 'sums have to 'stay.",
                  "Ab4:4 Ab4:2 Ab4:2 C5:4 C5:2 C5:2 Bb4:4 Ab4:2 Ab4:2 Bb4:10"),
@@ -200,8 +200,8 @@ SONG = Song(
         chorus(3, "'Reg·is·ters 'car·ry the 'math that we 'write.",
                "G4:4 A4:2 G4:2 C5:4 Bb4:2 A4:2 A4:4 G4:2 G4:2 F4:8", 0, {}),
         *BRIDGE,
-        chorus(4, "'Now we load 'wide and the 'top is in 'sight.",
-               "G4:4 A4:2 G4:2 C5:4 Bb4:2 A4:2 A4:4 Bb4:2 Bb4:2 C5:8", 2, {}),
+        chorus(4, "'Now we load 'wide, and the 'top is in 'sight.",
+               "G4:4 A4:2 G4:2 C5:4 Bb4:2 A4:2 A4:4 Bb4:2 G4:2 A4:8", 2, {}),
         OUTRO,
     ),
     ring=2.0,  # 110 bars of 20/11 s and this make 202 s

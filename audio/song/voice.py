@@ -1,16 +1,15 @@
 """Who sings what: the lead, its two doubles, two harmonies in the choruses, and the chopped hook; each a mono sound at 48 kHz.
 
-A take is made line by line and kept in a folder under a key of all that made it, so that a song that was stopped goes on and a
-changed line alone is sung anew.
+Speaking a line costs most; it is kept in a folder under a key of all that made it, so that a song that was stopped goes on and
+a changed line alone is spoken anew.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, astuple, dataclass
 from functools import cache
 from pathlib import Path
 
@@ -21,10 +20,11 @@ from scipy import signal
 from audio.song import phonemes, singing, speech
 from audio.song.arrange import Arrangement, Note, harmony
 from audio.song.dsp import RATE, add, fade_out, stereo
+from audio.song.files import replacing
 from audio.song.lexicon import said
 from audio.song.score import STEPS, Part, Song, SungLine, sung
 from audio.song.singing import LEAD, Manner, SungNote
-from audio.song.speech import Speaker, Speech, style
+from audio.song.speech import Segment, Speaker, Speech, style
 from audio.song.stems import Progress, Span
 from audio.song.theory import MAJOR
 
@@ -65,15 +65,13 @@ class Take:
 
 
 def takes(song: Song, keep: Path, progress: Progress | None = None) -> Iterator[Take]:
-    """Every line of every layer.  Raises VoiceError, ScoreError; OSError where takes cannot be kept in the folder `keep`."""
+    """Every line of every layer.  Raises VoiceError, ScoreError; OSError where lines cannot be kept in the folder `keep`."""
     speaker = Speaker()
     todo = list(_parts(song))
     for done, (layer, step, line, pitches) in enumerate(todo):
         if progress is not None:
             progress("singing", done, len(todo))
-        notes = _notes(song, line, pitches)
-        sound = _kept(keep, speaker, layer, song, line, notes)
-        yield Take(layer, step, np.asarray(signal.resample_poly(sound, RATE // speech.RATE, 1)))
+        yield Take(layer, step, _take(keep, speaker, layer, song, line, _notes(song, line, pitches)))
     if progress is not None:
         progress("singing", len(todo), len(todo))
 
@@ -129,44 +127,47 @@ def _rests(line: SungLine) -> tuple[bool, ...]:
 
 @cache
 def _sources() -> str:
-    """A digest of what makes a take: the code and the voices."""
+    """A digest of what makes a spoken line: the code and the voices."""
     here = Path(__file__).parent
-    names = sorted([Path(m.__file__ or "") for m in (phonemes, singing, speech)] + list((here / "voices").glob("*.bin")))
+    names = sorted([Path(m.__file__ or "") for m in (phonemes, speech)] + list((here / "voices").glob("*.bin")))
     return hashlib.sha256(b"".join(path.read_bytes() for path in names)).hexdigest()
 
 
-def _kept(keep: Path, speaker: Speaker, layer: Layer, song: Song, line: SungLine, notes: tuple[SungNote, ...]) -> Wave:
-    words, rests = _words(song, line), _rests(line)
-    asked = json.dumps(
-        [[asdict(s) for w in words for s in w], rests, layer.voice, [asdict(n) for n in notes], asdict(layer.manner)]
-    )
-    path = keep / f"{hashlib.sha256((_sources() + asked).encode()).hexdigest()[:32]}.npy"
-    if path.is_file():
-        return np.asarray(np.load(path), np.float64)
-    sound = singing.sing(*_said(keep, speaker, words, rests, layer.voice), notes, layer.manner).astype(np.float32)
-    _store(path, lambda part: np.save(part, sound))
-    return np.asarray(sound, np.float64)
+def _take(keep: Path, speaker: Speaker, layer: Layer, song: Song, line: SungLine, notes: tuple[SungNote, ...]) -> Wave:
+    """A line sung, mono at 48 kHz, from LEAD seconds before its first note."""
+    spoken, analysis = _analysed(keep, speaker, _words(song, line), _rests(line), layer.voice)
+    return np.asarray(signal.resample_poly(singing.sing(spoken, analysis, notes, layer.manner), RATE // speech.RATE, 1))
 
 
 _memory: dict[str, tuple[Speech, singing.Analysis]] = {}
 
 
-def _said(
+def _analysed(
     keep: Path, speaker: Speaker, words: tuple[tuple[phonemes.Sounds, ...], ...], rests: tuple[bool, ...], voice: Mixture
 ) -> tuple[Speech, singing.Analysis]:
-    """The spoken line and its analysis, which takes of the same words share."""
-    key = repr((words, rests, voice))
+    """The spoken line, from the folder if it is there, and its analysis; takes of the same words share both."""
+    asked = json.dumps([[[asdict(s) for s in word] for word in words], rests, voice])
+    key = hashlib.sha256((_sources() + asked).encode()).hexdigest()[:32]
     if key not in _memory:
-        spoken = speaker.say(words, style(voice), rests)
+        path = keep / f"{key}.npz"
+        if not path.is_file():
+            _store(path, speaker.say(words, style(voice), rests))
+        spoken = _load(path)
         _memory[key] = (spoken, singing.analyse(spoken))
     return _memory[key]
 
 
-def _store(path: Path, write: Callable[[Path], None]) -> None:
+def _store(path: Path, spoken: Speech) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.stem}.{os.getpid()}.npy")
-    write(part)
-    part.replace(path)
+    segments = json.dumps([astuple(s) for s in spoken.segments])
+    with replacing(path) as part:
+        np.savez(part, sound=spoken.sound, pitch=spoken.pitch, segments=np.array(segments))
+
+
+def _load(path: Path) -> Speech:
+    with np.load(path) as data:
+        segments = tuple(Segment(*values) for values in json.loads(str(data["segments"])))
+        return Speech(data["sound"], segments, data["pitch"])
 
 
 def chopped(arrangement: Arrangement, song: Song, keep: Path, span: Span) -> Wave:
@@ -183,8 +184,7 @@ def chopped(arrangement: Arrangement, song: Song, keep: Path, span: Span) -> Wav
 def _chop(song: Song, keep: Path, speaker: Speaker, layer: Layer, note: Note) -> Wave:
     seconds = song.seconds(note.steps)
     line = sung(0, "'high", "C4:2")
-    sound = _kept(keep, speaker, layer, song, line, (SungNote(0.0, seconds + 0.05, float(note.pitch)),))
-    up = np.asarray(signal.resample_poly(sound, RATE // speech.RATE, 1))
+    up = _take(keep, speaker, layer, song, line, (SungNote(0.0, seconds + 0.05, float(note.pitch)),))
     first = round((LEAD - 0.04) * RATE)
     cut = up[first : first + round((seconds + 0.06) * RATE)]
     cut = cut * np.minimum(np.arange(len(cut)) / (0.004 * RATE), 1.0) * fade_out(len(cut), 0.03)

@@ -24,8 +24,8 @@ CMU = {
     "carry": "AE1 IY0", "data": "EY1 AH0", "decide": "IH0 AY1", "easy": "IY1 IY0", "every": "EH1 IY0",
     "instruction": "IH0 AH1 AH0",
     "kernel": "ER1 AH0", "kernels": "ER1 AH0", "launching": "AO1 IH0", "lighten": "AY1 AH0", "many": "EH1 IY0",
-    "memory": "EH1 IY0", "number": "AH1 ER0", "only": "OW1 IY0", "registers": "EH1 IH0 ER0", "scatter": "AE1 ER0",
-    "sharing": "EH1 IH0", "tensor": "EH1 ER0", "today": "AH0 EY1",
+    "memory": "EH1 IY0", "nobody": "OW1 AA2 IY2", "number": "AH1 ER0", "only": "OW1 IY0", "registers": "EH1 IH0 ER0", "scatter": "AE1 ER0",
+    "sharing": "EH1 IH0", "showing": "OW1 IH0", "tensor": "EH1 ER0", "today": "AH0 EY1",
     "together": "AH0 EH1 ER0", "total": "OW1 AH0", "very": "EH1 IY0",
 }  # fmt: skip
 # "memory" is sung as it is spoken fast, without its middle vowel, as the dictionary's "every" is.
