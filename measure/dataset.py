@@ -57,6 +57,8 @@ class Owned(Generic[T]):
 def whose(key: str) -> str:
     """The read that says which GPU a quantity belongs to."""
     subject, *rest = key.split(".")
+    if rest == ["fp32_lanes"]:
+        return "device.name"
     if subject == "derived":
         key = "roofs" if rest[:1] == ["ridge"] else ".".join(["ladders", *rest[1:2]])
     subject = keys.subject_of(key)
@@ -150,7 +152,7 @@ class Dataset:
         `latencies.dram.cycles`, `sweeps.stride.series.bandwidth.values.8`, `traces.launch.duration`,
         `traces.divergence.slowdown`, `all_reduce.bus_bandwidth.ring`, `device.memory.bandwidth` and `run.clock` (both of the
         main file), and the derived `derived.intensity.LADDER.RUNG`, `derived.achieved.LADDER.RUNG`,
-        `derived.of_level.LADDER.RUNG`, `derived.ridge.MEMORY_ROOF.MATH_ROOF`.
+        `derived.of_level.LADDER.RUNG`, `derived.ridge.MEMORY_ROOF.MATH_ROOF`, `derived.fp32_lanes`.
         Raises DatasetKeyError for a key that could not exist.
         """
         self._reads |= {key, whose(key)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from measure import roofline_model
-from measure.records import Ladder, Quantity, Roof, Rung, Source
+from measure.records import Device, Ladder, Quantity, Roof, Rung, Source
 
 Inputs = Mapping[str, Quantity]
 
@@ -23,6 +23,14 @@ def combine(value: float, unit: str, inputs: Inputs) -> Quantity:
 def roof_input(name: str, roof: Roof | None) -> dict[str, Quantity]:
     """The best figure of a roof under its full key; empty where there is none."""
     return {f"roofs.{name}.{roof.best_field}": roof.best} if roof is not None and roof.best is not None else {}
+
+
+def fp32_lanes(device: Device) -> Quantity | None:
+    """How many fp32 lanes a GPU has: its SMs times the lanes of one; None where either is unknown."""
+    count, each = device.sm_count, device.fp32_lanes_per_sm
+    if count is None or each is None:
+        return None
+    return combine(count.value * each.value, "", {"device.sm_count": count, "device.fp32_lanes_per_sm": each})
 
 
 def _rate_input(ladder: str, rung: Rung) -> dict[str, Quantity]:

@@ -90,7 +90,10 @@ class Overlay:
         return Reading(found[0], found[1], file.content.device, file.stem)
 
     def derive(self, key: str) -> Reading | None:
+        file: File | None = self.main
         match key.split(".")[1:]:
+            case ["fp32_lanes"]:
+                quantity = derived.fp32_lanes(self.main.content.device)
             case ["ridge", memory_roof, math_roof]:
                 file = self.owners.get("roofs")
                 quantity = derived.ridge(memory_roof, math_roof, file.content.roofs) if file else None
@@ -108,7 +111,8 @@ class Overlay:
                     }[what]()
             case _:
                 raise DatasetKeyError(
-                    f"key {key!r}: derived keys are intensity, achieved or of_level with LADDER.RUNG, and ridge with two roofs"
+                    f"key {key!r}: derived keys are intensity, achieved or of_level with LADDER.RUNG, ridge with two "
+                    "roofs, and fp32_lanes"
                 )
         return Reading(key, quantity, file.content.device, file.stem) if file and quantity else None
 

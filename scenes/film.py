@@ -46,26 +46,32 @@ class Row:
 FILM: tuple[Row, ...] = (
     Row("title", "scenes.title", "Title", 1, 4, "one cube wakes"),
     # One flight into the cube and on: a ring opens on it, the drums come in.
-    Row("indexing", "scenes.indexing", "Indexing", 5, 8, "every thread computes its own number",
+    Row("cores", "scenes.cores", "Cores", 5, 6, "a CPU has a few big cores, a GPU thousands of small ones",
         transition=Cut("iris", 0.75, 0.75, travel=0.0)),
+    # On into the cell that the thread has become: all its neighbours are seats.
+    Row("indexing", "scenes.indexing", "Indexing", 11, 6, "every thread computes its own number",
+        transition=Cut("dive", 1.0, 0.75, travel=0.0, focus=(0.5, 0.5)), written=8),
     # The build begins: blocks of seats slip and are the blocks of a launch.
-    Row("launch", "scenes.launch", "Launch", 13, 4, "launching is easy; how fast did it run?",
+    Row("launch", "scenes.launch", "Launch", 17, 4, "launching is easy; how fast did it run?",
         transition=Cut("glitch", 1.0, 1.0)),
     # First drop: a bar's dive into the lit SM and out over the hall.
-    Row("roof-1", "scenes.roof", "Roof", 17, 8, "speed is capped by memory or by math", ("uncoalesced",),
+    Row("roof-1", "scenes.roof", "Roof", 21, 8, "speed is capped by memory or by math", ("uncoalesced",),
         Cut("dive", 2.0, 2.0, travel=1.6)),
     # The verse after it: swing round to the warp.
-    Row("divergence", "scenes.divergence", "Divergence", 25, 8, "one if, and half the warp waits",
-        transition=Cut("whip", 1.0, 1.0)),
+    Row("divergence", "scenes.divergence", "Divergence", 33, 6, "one if, and half the warp waits",
+        transition=Cut("whip", 1.0, 1.0), written=8),
     # Second drop: the waiting warp bursts, the towers shine beneath it.
-    Row("roof-2", "scenes.roof", "Roof2", 33, 8, "a tile in shared memory climbs", ("coalesced", "shared", "tile_1d"),
+    Row("roof-2", "scenes.roof", "Roof2", 45, 8, "a tile in shared memory climbs", ("coalesced", "shared", "tile_1d"),
         Cut("shatter", 1.5, 2.5, travel=1.4)),
+    # The same flight goes on from DRAM's lines to a tile of them.
+    Row("tiling", "scenes.tiling", "Tiling", 59, 6, "load once, sync, use many times",
+        transition=Cut("iris", 1.0, 1.0)),
     # Into the bridge without a halt: everything that glows runs up the slope.
-    Row("roof-3", "scenes.roof", "Roof3", 41, 8, "registers feed the math", ("tile_2d",),
+    Row("roof-3", "scenes.roof", "Roof3", 65, 8, "registers feed the math", ("tile_2d",),
         Cut("streak", 1.5, 1.5, heading=18.0)),
     # Last drop: through the newest tower to the top of the climb.
-    Row("roof-4", "scenes.roof", "Roof4", 49, 12, "vectorised and beyond", ("vectorised",),
-        Cut("dive", 2.0, 2.0, travel=1.6)),
+    Row("roof-4", "scenes.roof", "Roof4", 97, 8, "vectorised and beyond", ("vectorised",),
+        Cut("dive", 2.0, 2.0, travel=1.6), written=12),
 )  # fmt: skip
 
 

@@ -76,7 +76,7 @@ class Chip:
         self._build(pile)
         _components(pile, self.plan)
         self._still = pile.batch()
-        self._traces = _traces(self.plan, self.floor)
+        self._traces = _traces(self.plan)
 
     @property
     def tile(self) -> tuple[float, float]:
@@ -169,7 +169,7 @@ def _ring(outer: Rect, wide: float) -> tuple[Rect, ...]:
     )
 
 
-def _traces(plan: Floorplan, floor: float) -> Ribbons:
+def _traces(plan: Floorplan) -> Ribbons:
     """Copper: memory to die in dim cyan, package to board in steel, all a hair above the surface that they run on."""
     lines: list[tuple[float, ...]] = []
 
@@ -177,8 +177,8 @@ def _traces(plan: Floorplan, floor: float) -> Ribbons:
         for (ax, ay), (bx, by) in pairwise(points):
             lines.append((ax, ay, z, bx, by, z, width, *colour, alpha))
 
-    for rect in plan.memory:
-        _memory_bus(run, plan, rect)
+    for first, last in memory_lines(plan):
+        run([first[:2], last[:2]], first[2], 0.03, MEMORY, 0.34)
     for k, x in enumerate(np.linspace(plan.package.x0 + 0.5, plan.package.x1 - 0.5, 30)):
         bend = 0.35 + 0.05 * abs(k - 14.5)
         out = x * 1.18
@@ -189,16 +189,19 @@ def _traces(plan: Floorplan, floor: float) -> Ribbons:
     return Ribbons.of(a[:, :3], a[:, 3:6], a[:, 6], a[:, 7:10], alpha=a[:, 10])
 
 
-def _memory_bus(run: Callable[..., None], plan: Floorplan, rect: Rect) -> None:
-    """Parallel lines from one memory package to the nearest edge of the die (stacks) or of the package (chips)."""
+def memory_lines(plan: Floorplan) -> list[list[Vector]]:
+    """Both ends of each line of the memory's buses: from a stack to the nearest edge of the die, from a chip to the package."""
     goal = plan.die if plan.stacked else plan.package
     z = BOARD + 0.004 + (PACKAGE + INTERPOSER if plan.stacked else 0.0)
     number = 9 if plan.stacked else 6
-    if rect.x1 < goal.x0 or rect.x0 > goal.x1:
-        a, b = (rect.x1, goal.x0) if rect.x1 < goal.x0 else (rect.x0, goal.x1)
-        for y in np.linspace(rect.y0 + 0.14, rect.y1 - 0.14, number):
-            run([(a, y), (b, min(max(y, goal.y0), goal.y1))], z, 0.03, MEMORY, 0.34)
-    else:
-        a, b = (rect.y1, goal.y0) if rect.y1 < goal.y0 else (rect.y0, goal.y1)
-        for x in np.linspace(rect.x0 + 0.14, rect.x1 - 0.14, number):
-            run([(x, a), (min(max(x, goal.x0), goal.x1), b)], z, 0.03, MEMORY, 0.34)
+    lines: list[list[Vector]] = []
+    for rect in plan.memory:
+        if rect.x1 < goal.x0 or rect.x0 > goal.x1:
+            a, b = (rect.x1, goal.x0) if rect.x1 < goal.x0 else (rect.x0, goal.x1)
+            for y in np.linspace(rect.y0 + 0.14, rect.y1 - 0.14, number).tolist():
+                lines.append([(a, y, z), (b, min(max(y, goal.y0), goal.y1), z)])
+        else:
+            a, b = (rect.y1, goal.y0) if rect.y1 < goal.y0 else (rect.y0, goal.y1)
+            for x in np.linspace(rect.x0 + 0.14, rect.x1 - 0.14, number).tolist():
+                lines.append([(x, a, z), (min(max(x, goal.x0), goal.x1), b, z)])
+    return lines

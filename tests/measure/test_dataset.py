@@ -101,6 +101,15 @@ def test_derived_readings_by_arithmetic(two: tuple[Path, Path]) -> None:
     assert bound is not None and bound.roof == "load_path"
 
 
+def test_lanes_of_a_gpu_are_its_sms_times_the_lanes_of_one() -> None:
+    """16 896 on an H200 (132 SMs of 128, CUDA C++ Programming Guide), 10 496 "CUDA cores" on an RTX 3090 (NVIDIA's data)."""
+    for name, lanes in (("nvidia-h200", 16896), ("rtx-3090-published", 10496)):
+        data = Dataset.open([name])
+        assert value(data, "derived.fp32_lanes") == lanes
+        assert data.has("derived.fp32_lanes") and {"derived.fp32_lanes", "device.name"} <= data.reads
+        assert data.fingerprint(["derived.fp32_lanes"]) != data.fingerprint([])
+
+
 def test_what_is_absent_is_none_and_says_why(two: tuple[Path, Path]) -> None:
     data = Dataset.open([two[0]])
     for key in (

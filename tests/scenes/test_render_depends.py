@@ -79,6 +79,7 @@ def test_nothing_changed_nothing_is_drawn(drawn: tuple[Cache, list[str]], tmp_pa
 
 
 LAUNCHED = {"indexing bars 7-8", "launch bars 1-2", "launch bars 3-4", "roof-1 bars 1-2"}  # the launch, and its transitions
+CHIP = {"title bars 3-4", "cores", "indexing bars 1-2"}  # the board, and the transitions to it and from it
 CLIMBED = {"launch bars 3-4", "roof-1", "divergence", "roof-2", "roof-3", "roof-4"}  # from the still of the hall on
 
 
@@ -111,11 +112,12 @@ CLIMBED = {"launch bars 3-4", "roof-1", "divergence", "roof-2", "roof-3", "roof-
         # what an empty launch costs is said while the blocks leave
         (("traces", "launch", "launch_latency", 1.5), {"launch bars 1-2"}, "traces.launch.launch_latency"),
         # the chip is drawn from them
-        (("device", "l2_size", 2), LAUNCHED, "traces.launch@device.l2_size"),
-        (("device", "sm_count", 2), LAUNCHED, "device.sm_count"),
+        (("device", "l2_size", 2), LAUNCHED | CHIP, "device.l2_size"),
+        (("device", "sm_count", 2), LAUNCHED | CHIP, "device.sm_count"),
+        # the clock is told beside the memory, which stands in two bars
+        (("device", "boost_clock", 1.1), {"cores bars 5-6"}, "device.boost_clock"),
         # figures that no scene shows
         (("latencies", "l2", "cycles", 1.1), set(), ""),
-        (("device", "boost_clock", 1.1), set(), ""),
         (("run", "python", "3.99"), set(), ""),
         # the peak is the beam of the hall, and what the ratio is of: no scene before the first rung has either
         (("roofs", "fp32", "measured", 1.01), CLIMBED, "roofs.fp32"),

@@ -1,0 +1,241 @@
+"""Cores: a CPU has a few big ones, a GPU thousands of small ones; the chip is drawn from the device record, lane by lane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+
+from scenes.props.chip import SM_IDLE, SM_SIZE, Chip
+from scenes.props.cpu import FLOOR, SUNK, Cpu
+from scenes.props.cube import Cube, Vector
+from scenes.props.feed import feeds
+from scenes.props.journey import Journey, Needle
+from scenes.props.lanes import Floats, Lanes
+from scenes.props.seats import APPROACH, CUT_LIGHT, SEAT, light_hall
+from scenes.stage.camera import Camera
+from scenes.stage.claims import figure
+from scenes.stage.digits import Counter
+from scenes.stage.keys import Path, Track, arrive, overshoot, ramp
+from scenes.stage.overlay import Item, Number, Text
+from scenes.stage.palette import MEMORY
+from scenes.stage.passage import Passage, Scenery
+from scenes.stage.type import LABEL, NUMBER, SMALL, Align
+from scenes.stage.ways import Packets, Ways
+from scenes.stage.world import World
+
+LEFT, RIGHT, BIG, FINE = 96, 1824, 300, 356  # places of the figures, design pixels
+APART = 13.0  # from the board to the middle of the CPU, world units
+OURS = 2  # the core that the thread stands on: in front, right of the middle
+GUEST, CELL = 0.3, 0.62  # edge of the thread on its SM, world units; in its cell, as a share of the lanes' pitch
+WIDE, DEEP = 18.2, 8.9  # what the camera's distances are made for, world units
+
+
+class Cores(Passage):
+    """Bars 1 and 2: eight towers.  Bars 3 and 4: the board, its SMs, all their lanes.  Bar 5: memory.  Bar 6: into one cell."""
+
+    name: ClassVar[str] = "cores"
+    title: ClassVar[str] = "A FEW BIG, MANY SMALL"
+    chapter: ClassVar[str] = "CUDA for Deep Learning, Ch. 2"
+    bars: ClassVar[int] = 6
+
+    def construct(self) -> None:
+        # A CPU on the left, the board of the measured GPU to its right, on one floor.
+        self.leaps, self.lands, self.many = self.at(2, 3.5), self.at(3), self.at(3, 3)
+        self.chip = chip = Chip(self.data.device)
+        sms = chip.plan.sms
+        self.home = (
+            int(np.argmin(np.hypot(sms[:, 0] - 0.25 * chip.plan.die.x1, sms[:, 1] - 0.6 * chip.plan.die.y0))) if len(sms) else 0
+        )
+        self.cpu = Cpu((chip.plan.board.x0 - APART, 0.0), self._rise, self._labour)
+        self.lanes = self._lanes()
+        self.prop(Scenery(self._light), self.cpu, chip)
+
+        # Eight towers rise, one an eighth note, ours first; on the third bar the thread leaps over to the chip.
+        self.hud_shown.set(0.0, -1.0).to(1.0, self.at(1, 4), 1.0)
+        self.way = way = self._journey()
+        cube = self.prop(Cube(way.place, way.edge, stretch=way.stretch))
+        self.prop(Needle(cube, 1.1, Track(0.0).to(1.0, self.lands + 0.4, 0.4).to(0.0, self.at(6, 2), 0.8)))
+        named = Track(0.0).to(1.0, self.lands + 0.5, 0.4).to(0.0, self.at(4, 3), 0.5)
+        self.text(Text("our thread", LABEL, 0, -14, "centre", named, at=lambda beat: cube.top(beat, 1.13)))
+
+        # "Many": out of each SM come its lanes, from the thread outwards; then all work, and memory feeds them on the beat.
+        if self.lanes is not None:
+            self.prop(self.lanes)
+        self._stream()
+        self.camera_at = self._fly()
+
+        # What is drawn, what is counted, and where it comes from.
+        shown = Track(0.0).to(1.0, self.at(1, 3), 0.4, arrive).to(0.0, self.leaps, 0.4)
+        self.text(Text(f"{self.cpu.count} cores", NUMBER, LEFT, BIG, opacity=shown))
+        self.text(Text("a desktop CPU, drawn as an example", SMALL, LEFT, FINE, opacity=shown))
+        self._count()
+        self._facts()
+        self.finish()
+
+    # ---- the eight --------------------------------------------------------------------------------------------------------
+
+    def _order(self) -> Floats:
+        """When each tower stands, in eighth notes: ours first, then by distance from it."""
+        middles = self.cpu.middles()
+        far = np.hypot(*(middles - middles[OURS]).T) + 0.01 * np.arange(len(middles))
+        return np.asarray(np.argsort(np.argsort(far)), float)
+
+    def _rise(self, beat: float) -> Floats:
+        return np.array([ramp(beat, 0.5 * k - 0.05, 0.55, overshoot) for k in self._order()])
+
+    def _labour(self, beat: float) -> Floats:
+        """A task a beat for each core that stands; it lasts most of the beat."""
+        phase = (beat + 0.1) % 1.0
+        busy = ramp(phase, 0.0, 0.1) * (1.0 - ramp(phase, 0.5, 0.5)) * 0.7 + 0.3
+        return np.asarray(np.where(beat >= 0.5 * self._order() + 0.5, busy, 0.0))
+
+    # ---- the thousands ----------------------------------------------------------------------------------------------------
+
+    def _lanes(self) -> Lanes | None:
+        """As many lanes as the record gives an SM; None where it does not say."""
+        each = self.data.device.fp32_lanes_per_sm
+        if each is None or not len(self.chip.plan.sms):
+            return None
+        number, home = int(each.value), self.home
+        lanes = Lanes(self.chip, number, (home, 0), self._up, self._heat, lambda beat: beat > self.at(6, 1.4))
+        lanes.hero = (home, lanes.rows // 3 * lanes.columns + lanes.columns // 2)
+        return lanes
+
+    def _far(self) -> Floats:
+        """Distance of each SM from the thread's, as a share of the farthest, (N,)."""
+        sms = self.chip.plan.sms
+        far = np.hypot(*(sms - sms[self.home]).T)
+        return np.asarray(far / max(far.max(), 1e-6))
+
+    def _up(self, beat: float) -> Floats:
+        """The lanes come up in a wave of a bar from the thread outwards; the first on the word."""
+        since = (beat - self.many + 0.4 - 1.6 * self._far()) / 0.5
+        u = np.clip(since, 0.0, 1.0) - 1.0
+        return np.asarray(1.0 + u * u * (2.35 * u + 1.35)) * (since > 0.0)
+
+    def _heat(self, beat: float) -> Floats:
+        """From the fourth bar on all lanes work; a ring of more runs through them on each beat."""
+        on = ramp(beat, self.at(4) - 0.5, 1.0) * (1.0 - ramp(beat, self.at(6, 2), 2.0))
+        ring = np.exp(-(((self._far() - 1.25 * (beat - np.floor(beat)) + 0.05) / 0.16) ** 2))
+        return np.asarray(on * (0.42 + 0.5 * ring))
+
+    def _stream(self) -> None:
+        """From the middle of the fourth bar on packets run along the memory's lines, two a beat."""
+        ways, since, step = feeds(self.chip), self.at(4, 3), 0.36
+
+        def walked(beat: float) -> float:
+            run = max(2.0 * (beat - since), 0.0)
+            return step * float(np.floor(run) + arrive(run - np.floor(run)))
+
+        if ways:
+            gone = Track(0.0).to(1.0, since, 0.3).to(0.0, self.at(6, 4), 1.0)
+            self.prop(Packets(Ways.of(ways), walked, MEMORY, (0.12, 0.055, 0.05), every=step, shown=gone))
+
+    # ---- the thread -------------------------------------------------------------------------------------------------------
+
+    def _journey(self) -> Journey:
+        """From its tower to its SM and into one cell; where no lanes are known it stays upon the tile."""
+        tile = self._tile()
+        cell, last = (tile, GUEST) if self.lanes is None else (self.lanes.cell(), CELL * self.lanes.pitch[0])
+
+        def tower(beat: float) -> Vector:
+            x, y = self.cpu.middles()[OURS].tolist()
+            return x, y, float(self.cpu.roof(beat)[OURS])
+
+        edges = (SEAT, GUEST, last)
+        return Journey(tower, lambda beat: (*tile, self._floor(beat)), cell, self.leaps, self.lands, self.at(6, 2), edges)
+
+    def _tile(self) -> tuple[float, float]:
+        """Middle of the thread's SM; of the die where no SM is drawn."""
+        sms = self.chip.plan.sms
+        x, y = (sms[self.home] + np.array(SM_SIZE) / 2).tolist() if len(sms) else (0.0, 0.0)
+        return x, y
+
+    def _floor(self, beat: float) -> float:
+        """Height of what the thread stands on, on the chip."""
+        foot = self.chip.floor + (SM_IDLE if len(self.chip.plan.sms) else 0.0)
+        return foot if self.lanes is None else foot + float(self.lanes.height(beat)[self.home])
+
+    # ---- the picture ------------------------------------------------------------------------------------------------------
+
+    def _light(self, world: World, beat: float) -> None:
+        x, y, _ = self.way.place(beat)
+        there, radius = ramp(beat, 1.0, 3.0), Track(CUT_LIGHT[0]).to(15.0, self.at(2), 3.0).to(13.0, self.at(3), 1.5)
+        radius.to(6.0, self.clock.beats, 4.0)
+        over = ramp(beat, self.leaps, self.lands - self.leaps)
+        back = ramp(beat, self.at(5, 3), 4.0)
+        cpu_x = x + (self.cpu.centre[0] - x) * there if beat < self.leaps else self.cpu.centre[0]
+        focus = (cpu_x * (1.0 - over) + x * back * over, y * (1.0 - there) + y * back * over)
+        level = Track(CUT_LIGHT[1]).to(1.15, self.at(2), 3.0).to(CUT_LIGHT[1], self.clock.beats, 3.5)
+        light_hall(world, focus, radius(beat), level(beat), CUT_LIGHT[2] + 12.0 * there)
+
+    def _fly(self) -> Callable[[float], Camera]:
+        """In on the thread as the title left it, back over the towers, across to the board, round it, down into the cell."""
+        reach, start = self.chip.reach, (*self.cpu.middles()[OURS].tolist(), FLOOR + SUNK)
+        far = max((reach.x1 - reach.x0) / WIDE, (reach.y1 - reach.y0) / DEEP, 0.5)
+        (sx, sy), (cx, cy) = self._tile(), self.way.cell
+        cpu, foot, last = self.cpu.centre[0], self._floor(self.at(6)), 0.62 if self.lanes else 2.4
+        keys = [(beat, np.array(vector) + np.array([*start, 0.0, 0.0, 0.0])) for beat, vector in APPROACH[:2]]
+        keys += [
+            (self.at(1, 3), np.array([cpu + 1.2, 0.0, 3.8, 19.0, -6.0, 27.0])),
+            (self.at(2), np.array([cpu - 0.2, 0.0, 3.5, 27.5, 14.0, 15.0])),
+            (self.at(2, 3), np.array([cpu, 0.0, 3.5, 26.5, 22.0, 12.0])),
+            (self.at(3), np.array([-0.8, 0.5, 0.9, 24.0 * far, -10.0, 21.0])),
+            (self.many, np.array([0.0, 0.3, 1.0, 20.0 * far, -4.0, 27.0])),
+            (self.at(4), np.array([0.0, 0.4, 1.1, 18.0 * far, 6.0, 27.0])),
+            (self.at(5), np.array([0.8, 0.4, 1.1, 18.0 * far, 20.0, 21.0])),
+            (self.at(6), np.array([sx * 0.7, sy * 0.5, 1.2, 15.5 * far, 26.0, 20.0])),
+            (self.at(6, 2), np.array([cx, cy, foot, 3.4, 20.0, 25.0])),
+            (self.clock.beats, np.array([cx, cy, foot, last, 12.0, 24.0])),
+        ]
+        path = Path([(beat, vector.tolist()) for beat, vector in keys])
+
+        def camera(beat: float) -> Camera:
+            x, y, z, distance, azimuth, elevation = path(beat)
+            return Camera.orbit((x, y, z), distance, azimuth, elevation, near=0.02)
+
+        return camera
+
+    # ---- what is written --------------------------------------------------------------------------------------------------
+
+    def _fact(self, key: str, name: str, words: str, x: float, shown: Track, unit: str, scale: float = 1.0) -> None:
+        """A figure with its words and source, read when it is first seen; where the record has none, that is said instead."""
+        align: Align = "left" if x == LEFT else "right"
+
+        def make() -> list[Item]:
+            shot = figure(self.read(key), 0, unit, scale)
+            return [Number(shot, NUMBER, x, BIG, align, shown), Text(f"{words}, {shot.source}", SMALL, x, FINE, align, shown)]
+
+        def none() -> list[Item]:
+            return [Text(f"{name} not known of {self.data.device.name}", SMALL, x, FINE, align, shown)]
+
+        self.text_later(shown, make if self.data.has(key) else none)
+
+    def _count(self) -> None:
+        """SMs; then times the lanes of one, and all of them counted as they come up."""
+        first = Track(0.0).to(1.0, self.lands + 0.3, 0.3, arrive).to(0.0, self.at(4), 0.3)
+        second = Track(0.0).to(1.0, self.at(4) + 0.2, 0.25, arrive).to(0.0, self.at(5), 0.4)
+        self._fact("device.sm_count", "number of SMs", "streaming multiprocessors", LEFT, first, "SMs")
+        self._fact("device.fp32_lanes_per_sm", "lanes of an SM", "for fp32 on every SM", LEFT, second, "lanes")
+        if not self.data.has("derived.fp32_lanes"):
+            return
+        shown = Track(0.0).to(1.0, self.many, 0.2, arrive).to(0.0, self.at(5), 0.4)
+
+        def whole() -> list[Item]:
+            shot = figure(self.read("derived.fp32_lanes"), 0, "lanes")
+            counted = Counter(shot, lambda beat: ramp(beat, self.many, 4.0), NUMBER, RIGHT, BIG, "right", shown)
+            return [counted, Text(f"small cores: SMs × lanes of each, {shot.source}", SMALL, RIGHT, FINE, "right", shown)]
+
+        self.text_later(shown, whole)
+
+    def _facts(self) -> None:
+        """Memory on the left, the clock on the right."""
+        shown = Track(0.0).to(1.0, self.at(5) + 0.3, 0.3, arrive).to(0.0, self.at(6, 1.3), 0.4)
+        memory, gib = self.data.device.memory, 2.0**-30
+        stands = (
+            f"in {memory.packages} {'stacks' if self.chip.plan.stacked else 'chips'}" if self.chip.plan.memory else "memory"
+        )
+        self._fact("device.memory.size", "memory size", stands, LEFT, shown, f"GiB {memory.kind or ''}".strip(), gib)
+        self._fact("device.boost_clock", "clock", "highest clock", RIGHT, shown, "MHz")

@@ -1,0 +1,124 @@
+"""A processor of a few big cores: fat towers on a package, each with its arithmetic, its cache and a roof to stand on.
+
+It is a drawing of no product: how many cores there are is a parameter, their looks are the same whatever that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scenes.props.chip import PART, SUBSTRATE, Pile
+from scenes.props.floorplan import Rect
+from scenes.stage.palette import COMPUTE, MEMORY, PLATE, QUIET, STEEL, mix
+from scenes.stage.world import Boxes, World
+
+Floats = NDArray[np.float64]
+SIDE, PITCH, TALL = 3.4, 4.3, 3.9  # width and depth of a core, from core to core, height at full rise
+BOARD, PACKAGE = 0.3, 0.35  # thickness of what it stands on
+FLOOR = BOARD + PACKAGE
+SUNK = 0.16  # height of a core that has not risen
+BODY = mix(STEEL, QUIET, 0.16)
+CACHE = mix(PLATE, MEMORY, 0.24)
+DARK = mix(PLATE, STEEL, 0.6)
+LIT = mix(PLATE, COMPUTE, 0.9)
+OUT = 0.05  # how far belts and windows stand out of a wall
+
+
+@dataclass(slots=True)
+class Cpu:
+    """`columns` x `rows` cores around `centre`, counted row by row from the front.
+
+    `rise(beat)` and `work(beat)` give how far each has risen and how much it works, (N,) in 0..1.
+    """
+
+    centre: tuple[float, float]
+    rise: Callable[[float], Floats]
+    work: Callable[[float], Floats]
+    columns: int = 4
+    rows: int = 2
+    _still: Boxes = field(init=False)
+
+    def __post_init__(self) -> None:
+        pile, around = Pile(), self.package
+        z = pile.slab(around.grown(5.0, 4.0), 0.0, BOARD, PLATE, edge=0.5, bevel=0.06)
+        for side in (-1, 1):
+            for k in range(4 * self.columns):  # capacitors along the package
+                x = around.x0 + 0.6 + k * (around.x1 - around.x0 - 1.2) / (4 * self.columns - 1)
+                y = around.y0 - 0.9 if side < 0 else around.y1 + 0.5
+                pile.slab(Rect(x - 0.2, y, x + 0.2, y + 0.4), z, 0.25, PART, edge=0.5, bevel=0.04)
+        pile.slab(around, z, PACKAGE, SUBSTRATE, edge=0.7, bevel=0.05)
+        self._still = pile.batch()
+
+    @property
+    def count(self) -> int:
+        return self.columns * self.rows
+
+    @property
+    def package(self) -> Rect:
+        """What the cores stand on."""
+        x, y = self.centre
+        wide, deep = self.columns * PITCH / 2 + 0.3, self.rows * PITCH / 2 + 0.3
+        return Rect(x - wide, y - deep, x + wide, y + deep)
+
+    def middles(self) -> Floats:
+        """Centres of the cores on the ground, (N, 2)."""
+        k = np.arange(self.count)
+        x = self.centre[0] + (k % self.columns - (self.columns - 1) / 2) * PITCH
+        return np.column_stack([x, self.centre[1] + (k // self.columns - (self.rows - 1) / 2) * PITCH])
+
+    def roof(self, beat: float) -> Floats:
+        """Heights of the cores' roofs, (N,)."""
+        return np.asarray(FLOOR + SUNK + (TALL - SUNK) * self.rise(beat))
+
+    def draw(self, world: World, beat: float) -> None:
+        world.add(self._still)
+        middles, top, work = self.middles(), self.roof(beat), np.clip(self.work(beat), 0.0, 1.0)
+        n, tall = len(top), top - FLOOR
+        half = np.array([SIDE / 2, SIDE / 2])
+        base = np.column_stack([middles - half, np.full(n, FLOOR)])
+        world.add(Boxes.of(base, np.column_stack([np.full((n, 2), SIDE), tall]), BODY, edge=0.8))
+        # A belt of cache around the foot and, above it, the windows of its arithmetic: they light up with work.
+        up = np.clip(tall / TALL, 0.0, 1.0)
+        belt = np.column_stack([middles - half - OUT, np.full(n, FLOOR)])
+        shown = up > 0.15
+        if shown.any():
+            size = np.column_stack([np.full(n, SIDE + 2 * OUT), np.full(n, OUT), 0.62 * up])
+            world.add(Boxes.of(belt[shown], size[shown], CACHE, 0.04, edge=0.7, shadow=0.0))
+            right = belt + np.array([SIDE + OUT, OUT, 0.0])
+            size = np.column_stack([np.full(n, OUT), np.full(n, SIDE), 0.62 * up])
+            world.add(Boxes.of(right[shown], size[shown], CACHE, 0.04, edge=0.7, shadow=0.0))
+            self._windows(world, middles[shown], tall[shown], work[shown])
+        # A raised rim on each roof: the thread stands inside of it.
+        rim = np.concatenate([self._rim(middles, top, side) for side in range(4)])
+        size = np.repeat(
+            np.array([[SIDE, 0.2, 0.12], [SIDE, 0.2, 0.12], [0.2, SIDE - 0.4, 0.12], [0.2, SIDE - 0.4, 0.12]]), n, 0
+        )
+        world.add(Boxes.of(rim, size, mix(BODY, QUIET, 0.12), edge=0.9, shadow=0.0))
+
+    def _rim(self, middles: Floats, top: Floats, side: int) -> Floats:
+        x, y = (
+            (-SIDE / 2, -SIDE / 2),
+            (-SIDE / 2, SIDE / 2 - 0.2),
+            (-SIDE / 2, 0.2 - SIDE / 2),
+            (SIDE / 2 - 0.2, 0.2 - SIDE / 2),
+        )[side]
+        return np.column_stack([middles + np.array([x, y]), top])
+
+    def _windows(self, world: World, middles: Floats, tall: Floats, work: Floats) -> None:
+        """Three slots on the front and on the right of each core, dark where it is idle and amber where it works."""
+        n = len(tall)
+        high = 0.34 * np.clip((tall - 0.9) / (TALL - 0.9), 0.0, 1.0)
+        if not (high > 0.02).any():
+            return
+        colour = np.array(DARK) + (np.array(LIT) - DARK) * work[:, None]
+        for k in range(3):
+            z = FLOOR + tall * (0.34 + 0.19 * k)
+            front = np.column_stack([middles[:, 0] - SIDE * 0.36, middles[:, 1] - SIDE / 2 - OUT, z])
+            right = np.column_stack([middles[:, 0] + SIDE / 2, middles[:, 1] - SIDE * 0.36, z])
+            for place, wide, deep in ((front, SIDE * 0.72, OUT), (right, OUT, SIDE * 0.72)):
+                size = np.column_stack([np.full(n, wide), np.full(n, deep), np.maximum(high, 0.01)])
+                world.add(Boxes.of(place, size, colour, 0.35 * work, edge=0.5, shadow=0.0))

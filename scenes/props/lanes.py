@@ -1,0 +1,129 @@
+"""The lanes of a GPU's SMs: as many cells on each SM tile of a chip as the record says that an SM has.
+
+A cell each would be a hundred boxes a tile; so the lanes of a tile stand as columns, cut into cells by dark lines, and only
+tiles that the camera comes near are built cell by cell.  Either way there are exactly as many as in the record.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scenes.props.chip import SM_IDLE, SM_SIZE, Chip
+from scenes.stage.palette import COMPUTE, GROUND, QUIET, STEEL, mix
+from scenes.stage.world import Boxes, Ribbons, World
+
+Floats = NDArray[np.float64]
+FILL = 0.7  # share of its pitch that a cell fills
+TALL = 0.07  # height of a lane
+IDLE = mix(STEEL, QUIET, 0.34)
+WORKING = mix(STEEL, COMPUTE, 0.92)
+
+
+def grid_of(lanes: int) -> tuple[int, int]:
+    """Columns and rows of a tile's cells, as near to square cells as whole rows allow: 128 stand as 8 x 16, 64 as 8 x 8."""
+    aim = math.sqrt(lanes * SM_SIZE[0] / SM_SIZE[1])
+    columns = min((c for c in range(1, lanes + 1) if lanes % c == 0), key=lambda c: abs(math.log(c / aim)))
+    return columns, lanes // columns
+
+
+@dataclass(slots=True)
+class Lanes:
+    """`each` lanes on every SM of a chip; `rise(beat)` is how far they have come up, `heat(beat)` how much they work: (N,).
+
+    `hero` is the SM and the lane whose place is left free for the thread; `close(beat)` tells whether the tiles about it are
+    built cell by cell, too.
+    """
+
+    chip: Chip
+    each: int
+    hero: tuple[int, int]
+    rise: Callable[[float], Floats]
+    heat: Callable[[float], Floats]
+    close: Callable[[float], bool] = lambda beat: False
+    columns: int = field(init=False)
+    rows: int = field(init=False)
+    _near: NDArray[np.bool_] = field(init=False)
+    _fine: NDArray[np.bool_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.columns, self.rows = grid_of(self.each)
+        corner = self.chip.plan.sms
+        index = np.arange(len(corner))
+        far = np.hypot(*(corner - corner[self.hero[0]]).T)
+        self._fine = index == self.hero[0]
+        self._near = far < 1.15
+
+    @property
+    def pitch(self) -> tuple[float, float]:
+        """From lane to lane, along x and along y."""
+        return SM_SIZE[0] / self.columns, SM_SIZE[1] / self.rows
+
+    @property
+    def foot(self) -> float:
+        """Height of what the lanes stand on."""
+        return self.chip.floor + SM_IDLE
+
+    def places(self) -> Floats:
+        """Middles of a tile's cells from its corner, (each, 2), row by row from the front."""
+        wide, deep = self.pitch
+        lane = np.arange(self.each)
+        return np.column_stack([(lane % self.columns + 0.5) * wide, (lane // self.columns + 0.5) * deep])
+
+    def cell(self) -> tuple[float, float]:
+        """Middle of the place that is the thread's."""
+        x, y = self.chip.plan.sms[self.hero[0]] + self.places()[self.hero[1]]
+        return float(x), float(y)
+
+    def height(self, beat: float) -> Floats:
+        """Heights of the lanes of each SM, (N,)."""
+        return np.asarray(TALL * self.rise(beat))
+
+    def draw(self, world: World, beat: float) -> None:
+        tall, heat = self.height(beat), np.clip(self.heat(beat), 0.0, 1.0)
+        fine = self._near if self.close(beat) else self._fine
+        up = tall > 0.004
+        self._columns(world, tall, heat, up & ~fine)
+        self._cells(world, tall, heat, np.flatnonzero(up & fine))
+
+    def _columns(self, world: World, tall: Floats, heat: Floats, which: NDArray[np.bool_]) -> None:
+        if not which.any():
+            return
+        (wide, deep), corner = self.pitch, self.chip.plan.sms[which]
+        high, warm = tall[which], heat[which]
+        x = (corner[:, :1] + (np.arange(self.columns) + 0.5) * wide - FILL * wide / 2).ravel()
+        y = np.repeat(corner[:, 1] + (1 - FILL) * deep / 2, self.columns)
+        size = np.column_stack([
+            np.full(len(x), FILL * wide), np.full(len(x), SM_SIZE[1] - (1 - FILL) * deep), np.repeat(high, self.columns)
+        ])  # fmt: skip
+        colour, glow = _coloured(np.repeat(warm, self.columns))
+        world.add(Boxes.of(np.column_stack([x, y, np.full(len(x), self.foot)]), size, colour, glow, edge=0.6, shadow=0.0))
+        across = corner[:, 1:] + np.arange(1, self.rows) * deep
+        a = np.column_stack([
+            np.repeat(corner[:, 0], self.rows - 1), across.ravel(), np.repeat(self.foot + high + 0.003, self.rows - 1)
+        ])  # fmt: skip
+        b = a + np.array([SM_SIZE[0], 0.0, 0.0])
+        world.add(Ribbons.of(a, b, (1 - FILL) * deep, mix(GROUND, STEEL, 0.2), alpha=0.6))
+
+    def _cells(self, world: World, tall: Floats, heat: Floats, which: NDArray[np.int64]) -> None:
+        if not len(which):
+            return
+        extent = FILL * np.array(self.pitch)
+        middles = (self.chip.plan.sms[which][:, None, :] + self.places()[None]).reshape(-1, 2)
+        keep = np.ones(len(middles), bool)
+        if self.hero[0] in which:
+            keep[int(np.flatnonzero(which == self.hero[0])[0]) * self.each + self.hero[1]] = False
+        high, warm = np.repeat(tall[which], self.each)[keep], np.repeat(heat[which], self.each)[keep]
+        origin = np.column_stack([middles[keep] - extent / 2, np.full(int(keep.sum()), self.foot)])
+        size = np.column_stack([np.broadcast_to(extent, (len(origin), 2)), high])
+        colour, glow = _coloured(warm)
+        world.add(Boxes.of(origin, size, colour, glow, edge=0.3, shadow=0.0))
+
+
+def _coloured(heat: Floats) -> tuple[Floats, Floats]:
+    """Colour and glow of lanes: steel where they are idle, amber where they work."""
+    return np.array(IDLE) + (np.array(WORKING) - IDLE) * heat[:, None], 0.4 * heat

@@ -1,0 +1,197 @@
+"""Cores: as many SMs, lanes and memory packages as the record has; eight towers; nothing is told that no record says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from manim import tempconfig
+
+from audio.timeline import Timeline
+from measure import schema
+from measure.dataset import Dataset
+from measure.records import SCHEMA_VERSION, Device, Measurements, Memory, Quantity, Run
+from scenes.cores import Cores
+from scenes.props.chip import Chip, memory_lines
+from scenes.props.cpu import Cpu
+from scenes.props.feed import feeds
+from scenes.props.lanes import IDLE, TALL, Lanes, grid_of
+from scenes.stage.overlay import Placed
+from scenes.stage.palette import MEMORY, THREAD
+from scenes.stage.passage import Context, Passage, Window
+from scenes.stage.ways import Packets
+from scenes.stage.world import Boxes, World
+
+WIDTH, HEIGHT = 480, 270
+
+
+def measured(value: float, unit: str = "") -> Quantity:
+    return Quantity(value, unit, "measured")
+
+
+SMALL = Device(
+    "Small GPU", "small-gpu", sm_count=measured(14), fp32_lanes_per_sm=measured(64), l2_size=measured(1e6, "B"),
+    boost_clock=measured(1590, "MHz"), memory=Memory("GDDR6", 4, measured(4 * 2**30, "B")),
+)  # fmt: skip
+BARE = Device("Bare GPU", "bare-gpu")
+
+
+def passage(device: Device, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Cores:
+    """The scene over a file that holds nothing but a device; 120 BPM, so that a beat is half a second."""
+    path = folder / f"{device.slug}.json"
+    schema.save(Measurements(SCHEMA_VERSION, device, Run("2026-01-02")), path)
+    timeline = Timeline("test", 12.0, tuple(k / 2 for k in range(25)), tuple(range(0, 25, 4)))
+    monkeypatch.setattr(Passage, "achieved", lambda self: lambda beat: None)
+    scene = Cores(Context(Dataset.open([path]), timeline, 1, 6), Window(0, 0))
+    scene.setup()
+    scene.construct()
+    return scene
+
+
+@pytest.fixture(autouse=True)
+def small_frames(tmp_path: Path) -> Iterator[None]:
+    with tempconfig({"pixel_width": WIDTH, "pixel_height": HEIGHT, "frame_rate": 30, "media_dir": str(tmp_path / "media")}):
+        yield
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cores:
+    return passage(SMALL, tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cores:
+    return passage(BARE, tmp_path, monkeypatch)
+
+
+def texts(scene: Cores, beat: float) -> list[Placed]:
+    scene.paint(scene.clock.frame(beat), np.zeros((HEIGHT, WIDTH), np.uint32))
+    return [placed for placed in scene.placed if placed.opacity > 0.1]
+
+
+def world_at(scene: Cores, beat: float) -> World:
+    world = World()
+    for prop in scene.props:
+        prop.draw(world, beat)
+    return world
+
+
+def boxes_of(prop: Lanes | Cpu, beat: float) -> Boxes:
+    world = World()
+    prop.draw(world, beat)
+    return world.all_boxes()
+
+
+# ---- what is drawn is the record's ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("lanes", "grid"), [(128, (8, 16)), (64, (8, 8)), (192, (12, 16)), (1, (1, 1)), (7, (1, 7))])
+def test_a_tile_holds_whole_rows_of_near_square_cells(lanes: int, grid: tuple[int, int]) -> None:
+    assert grid_of(lanes) == grid
+
+
+def test_lanes_are_as_many_as_the_record_has_and_the_thread_is_one_of_them(small: Cores) -> None:
+    lanes = next(prop for prop in small.props if isinstance(prop, Lanes))
+    assert len(lanes.chip.plan.sms) == 14 and lanes.each == 64
+    lanes.close = lambda beat: True
+    lanes._near[:] = True  # every tile cell by cell
+    drawn = boxes_of(lanes, 15.0)
+    assert len(drawn.origin) == 14 * 64 - 1
+    x, y, _ = small.way.place(23.5)
+    middle = drawn.origin[:, :2] + drawn.size[:, :2] / 2
+    step = np.array(lanes.pitch)
+    beside = np.abs(np.abs(middle - (x, y)) / step - np.round(np.abs(middle - (x, y)) / step)).max(1) < 1e-3
+    assert beside.sum() >= 63  # its place is one of the grid's of its SM ...
+    assert np.hypot(*(middle - (x, y)).T).min() > 0.9 * step.min()  # ... and nobody else's
+
+
+def test_columns_cut_by_lines_make_as_many_cells(small: Cores) -> None:
+    lanes = next(prop for prop in small.props if isinstance(prop, Lanes))
+    lanes._fine[:] = False
+    world = World()
+    lanes.draw(world, 15.0)
+    assert len(world.all_boxes().origin) == 14 * 8
+    assert len(world.all_ribbons().a) == 14 * 7  # eight rows have seven lines between them
+
+
+def test_the_first_lanes_stand_just_after_the_word_and_the_last_a_bar_later(small: Cores) -> None:
+    lanes = next(prop for prop in small.props if isinstance(prop, Lanes))
+    many = small.at(3, 3)
+    assert not lanes.height(many - 0.41).any()
+    assert lanes.height(many + 0.12)[small.home] == pytest.approx(TALL, rel=0.07)
+    assert (lanes.height(many + 0.12) == 0).any()
+    assert lanes.height(many + 2.0) == pytest.approx(np.full(14, TALL))
+
+
+def test_nothing_is_amber_on_the_chip_before_the_fourth_bar(small: Cores) -> None:
+    lanes = next(prop for prop in small.props if isinstance(prop, Lanes))
+    assert np.abs(boxes_of(lanes, small.at(4) - 0.6).color - np.array(IDLE)).max() < 1e-6
+    assert boxes_of(lanes, small.at(4, 3)).color[:, 0].min() > IDLE[0] + 0.1
+
+
+def test_eight_towers_one_an_eighth_note(small: Cores) -> None:
+    cpu = small.cpu
+    assert cpu.count == 8
+    for k in range(9):
+        assert (cpu.rise(0.5 * k + 0.55) > 0.99).sum() == min(k + 1, 8)
+
+
+def test_packets_run_on_the_memorys_lines_two_a_beat(small: Cores) -> None:
+    packets = next(prop for prop in small.props if isinstance(prop, Packets))
+    assert packets.colour == MEMORY and len(packets.ways) == 4 * 6  # GDDR: six lines a chip
+    assert packets.walked(small.at(4, 3)) == 0.0
+    assert packets.walked(small.at(5)) == pytest.approx(2 * 2 * packets.every)
+    h200 = Chip(Dataset.open(["nvidia-h200"]).device)
+    assert len(memory_lines(h200.plan)) == 6 * 9
+    longer = [way for way in feeds(h200) if len(way) > 2]
+    assert len(longer) == 6 and all(abs(way[-1][0]) < 0.3 for way in longer)  # one of each stack reaches the middle of the L2
+
+
+# ---- what is told --------------------------------------------------------------------------------------------------------
+
+
+def test_figures_are_the_records(small: Cores) -> None:
+    for beat in np.arange(0.0, 24.0, 0.5):
+        texts(small, beat)
+    claims = {claim.key: (claim.text, claim.value, claim.source) for claim in small.log.claims}
+    assert claims == {
+        "device.sm_count": ("14 SMs", 14, "measured"),
+        "device.fp32_lanes_per_sm": ("64 lanes", 64, "measured"),
+        "derived.fp32_lanes": ("896 lanes", 896, "derived"),  # 14 x 64
+        "device.memory.size": ("4 GiB GDDR6", 4 * 2**30, "measured"),
+        "device.boost_clock": ("1 590 MHz", 1590, "measured"),
+    }
+
+
+def test_without_a_record_the_die_is_blank_and_that_is_said(bare: Cores) -> None:
+    assert not any(isinstance(prop, Lanes | Packets) for prop in bare.props)
+    said = {placed.text for beat in np.arange(0.0, 24.0, 1.0) for placed in texts(bare, beat)}
+    missing = ("number of SMs", "lanes of an SM", "memory size", "clock")
+    assert {f"{what} not known of Bare GPU" for what in missing} <= said
+    assert not bare.log.claims
+
+
+@pytest.mark.parametrize("scene", ["small", "bare"])
+def test_there_is_one_thread_and_its_texts_stand_free(scene: str, request: pytest.FixtureRequest) -> None:
+    made: Cores = request.getfixturevalue(scene)
+    for beat in np.arange(0.25, 23.9, 0.75):
+        drawn = world_at(made, beat).all_boxes()
+        assert (np.abs(drawn.color - np.array(THREAD)).max(axis=1) < 1e-3).sum() == 1
+    for beat in np.arange(0.0, 23.9, 1.0):
+        for a, b in combinations(texts(made, beat), 2):
+            clear = a.right <= b.left or b.right <= a.left or a.bottom <= b.top or b.bottom <= a.top
+            assert clear or a.text == b.text, f"beat {beat}: {a.text!r} over {b.text!r}"
+
+
+def test_the_thread_leaves_its_tower_and_lands_on_its_sm(small: Cores) -> None:
+    way, tower = small.way, small.cpu.middles()[2]
+    assert way.place(small.leaps - 0.1)[:2] == pytest.approx(tower)
+    x, y, z = way.place(small.lands)
+    corner = small.chip.plan.sms[small.home]
+    assert corner[0] < x < corner[0] + small.chip.tile[0] and corner[1] < y < corner[1] + small.chip.tile[1]
+    assert z == pytest.approx(small.chip.floor + 0.07)
+    heights = [way.place(beat)[2] for beat in np.arange(small.leaps, small.lands, 0.02)]
+    assert max(heights) > way.place(small.leaps)[2] + 0.5
