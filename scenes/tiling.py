@@ -1,0 +1,249 @@
+"""Tiling: load a tile once, meet at the door, use it many times; then how many bytes that saved the rungs of the ladder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+
+from measure.records import Rung
+from scenes.props.cube import Cube, Vector
+from scenes.props.piles import SIZE, Pile
+from scenes.props.rungs import LEVEL_NAMES, find, problem
+from scenes.props.signs import Signs
+from scenes.props.tiles import A_X, C_Y, FIELD_X, FIELD_Y, HALF, NEAR, SIDE, THREAD, TOP, Door, Threads, Tiles, Times
+from scenes.stage.camera import Camera
+from scenes.stage.claims import figure
+from scenes.stage.digits import Counter
+from scenes.stage.keys import Path, Track, arrive, overshoot, ramp, smooth, window
+from scenes.stage.overlay import Item, Number, Text
+from scenes.stage.palette import MEMORY, QUIET, TEXT, mix
+from scenes.stage.passage import Passage, Scenery
+from scenes.stage.plane import TextPlane
+from scenes.stage.type import CODE, FACT, LABEL, NUMBER, SMALL, Align
+from scenes.stage.world import Fog, Ground, Light, World
+
+LEFT, RIGHT = 96, 1824
+RUNGS = ("coalesced", "shared", "tile_1d")
+PILES = (20.0, 27.0, 34.0)  # x of a pile for each rung
+HERO = (3, 2)  # row and column of the thread that is followed: of the last warp to come
+
+
+class Tiling(Passage):
+    """A tile is loaded once and used many times."""
+
+    name: ClassVar[str] = "tiling"
+    title: ClassVar[str] = "TILING"
+    chapter: ClassVar[str] = "CUDA for Deep Learning, Ch. 6"
+    bars: ClassVar[int] = 6
+
+    def construct(self) -> None:
+        # Bar 1: both tiles leave DRAM and come down on the SM on "once"; bar 2: the door; the last row comes on "door".
+        self.times = Times(
+            lift=self.at(1),
+            land=(self.at(1, 3), self.at(1, 3.5), self.at(1, 4), self.at(2, 1.75)),
+            reach=(self.at(2), self.at(2, 1.5), self.at(2, 2), self.at(2, 3)),
+            opens=self.at(2, 3),
+            uses=(self.at(3), self.at(3, 3), self.at(4), self.at(4, 3)),
+        )
+        self.contrast = self.at(5)
+        self.prop(Scenery(self.light), Tiles(self.times))
+        door: Door = self.prop(Door(self.times, self.at(2)))
+        self.threads: Threads = self.prop(Threads(self.times, HERO))
+        self.letter(door)
+
+        # Bars 3 and 4: four steps, each value read in each by all that need it: on "use", "again", "again", "more".
+        self.say_the_wait()
+        self.count_the_uses()
+
+        # Bars 5 and 6: the same product by three rungs, and the bytes that each of them moved.
+        self.piles = self.pile_up()
+        self.prop(*self.piles, Cube(self.thread, THREAD, emission=0.8))
+        self.say_the_bytes()
+        self.camera_at = self.fly()
+        self.finish()
+
+    # ---- the thread -----------------------------------------------------------------------------------------------------
+
+    def lands(self, which: int) -> float:
+        """The beat on which a rung's pile stands: bar 5, its third beat, bar 6."""
+        return self.contrast + 2.0 * which
+
+    def thread(self, beat: float) -> Vector:
+        """With its threads until bar 5; then from pile to pile."""
+        x, y, z = self.threads.seat(beat)
+        for which, pile in enumerate(self.piles):
+            start = self.lands(which) - 1.0
+            if beat <= start:
+                break
+            u, end = ramp(beat, start, 0.9, smooth), pile.top(beat)
+            x, y, z = (a + (b - a) * u for a, b in zip((x, y, z), end, strict=True))
+            z += (2.4 if which else 5.0) * float(np.sin(np.pi * u))
+        return x, y, z
+
+    # ---- bytes ----------------------------------------------------------------------------------------------------------
+
+    def level(self) -> str:
+        """The level at which the ladder is drawn: its own, L2 where it names none."""
+        owned = self.data.ladder("gemm_fp32")
+        return (owned.value.level if owned else None) or "l2"
+
+    def bytes_of(self, rung: str) -> str:
+        """The key of the bytes that a rung moved at the level."""
+        return f"ladders.gemm_fp32.rungs.{rung}.traffic.{self.level()}"
+
+    def pile_up(self) -> list[Pile]:
+        known = [self.known(rung) for rung in RUNGS]
+
+        def most() -> float:
+            return max(self.read(self.bytes_of(rung)).quantity.value for rung, k in zip(RUNGS, known, strict=True) if k)
+
+        def pile(which: int, rung: str) -> Pile:
+            lands = self.lands(which)
+            rise = Track(0.0).to(1.0, lands, 1.2, overshoot)
+            dims = self.lands(which + 1) - 0.6 if which + 1 < len(RUNGS) else self.clock.beats + 9.0
+            lit = Track(1.0).to(0.25, dims, 0.6)
+            count = cache(lambda: self.read(self.bytes_of(rung)).quantity.value)
+            return Pile(PILES[which], 0.0, known[which], count, cache(most), rise, lit)
+
+        return [pile(which, rung) for which, rung in enumerate(RUNGS)]
+
+    def known(self, rung: str) -> bool:
+        """Whether the measurements have this rung, and its bytes at the level."""
+        return self.rung(rung) is not None and self.data.has(self.bytes_of(rung))
+
+    def rung(self, name: str) -> Rung | None:
+        return find(self.data, name)
+
+    def say_the_bytes(self) -> None:
+        """Under each pile its rung; on the right the bytes of the newest, counting on from the one before, and FLOP a byte."""
+        begin = self.contrast - 0.2
+        shown = window(begin, self.clock.beats + 9.0)
+        self.text(Text("bytes for the same product", FACT, LEFT, 262, opacity=shown))
+        if not any(pile.known for pile in self.piles):
+            self.text(Text(f"bytes not measured on {self.data.device.name}", LABEL, LEFT, 312, opacity=shown))
+        for which, name in enumerate(RUNGS):
+            start = self.lands(which) - 0.5
+            seen = window(start, self.clock.beats + 9.0, 0.4)
+            self.text_later(seen, lambda which=which, name=name, seen=seen: self.name_pile(which, name, seen))  # type: ignore[misc]
+            if self.piles[which].known:
+                last = which + 1 == len(RUNGS)
+                now = window(start, self.clock.beats + 9.0 if last else self.lands(which + 1) - 0.5, 0.3)
+                self.text_later(now, lambda which=which, now=now: self.bytes_moved(which, now))  # type: ignore[misc]
+
+    def name_pile(self, which: int, name: str, seen: Callable[[float], float]) -> Sequence[Item]:
+        rung, at = self.rung(name), (PILES[which], -SIZE[1] / 2, 0.0)
+        return [Text(rung.title if rung else name, SMALL.coloured(TEXT), 0, 52, "centre", seen, at)]
+
+    def bytes_moved(self, which: int, now: Callable[[float], float]) -> Sequence[Item]:
+        name, scale = RUNGS[which], 1e-9
+        bytes_ = self.read(self.bytes_of(name))
+        before = [self.read(self.bytes_of(rung)) for rung, pile in zip(RUNGS[:which], self.piles, strict=False) if pile.known]
+        start = before[-1].quantity.value * scale if before else 0.0
+        counted = Track(0.0).to(1.0, self.lands(which) + 0.25, 0.9, arrive)
+        level = LEVEL_NAMES.get(self.level(), self.level())
+        moved = figure(bytes_, 0, "GB", scale)
+        items: list[Item] = [
+            Counter(moved, counted, NUMBER.coloured(MEMORY), RIGHT, 318, "right", now, start=start),
+            Text(f"through the {level}", SMALL, RIGHT, 368, "right", now),
+            Text(f"{moved.source} · {problem(self.data)}", SMALL, RIGHT, 406, "right", now),
+        ]
+        mark = self.data.intensity("gemm_fp32", name) if self.data.has(f"derived.intensity.gemm_fp32.{name}") else None
+        if mark is not None:
+            items.append(Number(figure(mark, 2), FACT, LEFT, 326, "left", now))
+        return items
+
+    # ---- words ----------------------------------------------------------------------------------------------------------
+
+    def letter(self, door: Door) -> None:
+        """What stands in the world: the memory and the SM by name, the barrier's own words on its beam."""
+        steel, cyan = CODE.coloured(mix(QUIET, TEXT, 0.3)), CODE.coloured(mix(MEMORY, TEXT, 0.25))
+        away, far = window(-9.0, self.contrast - 0.5), window(-9.0, self.times.uses[0] - 0.5)
+        signs = [
+            (TextPlane.standing("SM", steel, (-HALF + 0.4, NEAR - 0.02, 0.35), 0.8), away),
+            (TextPlane.lying("shared memory", cyan, (A_X, C_Y - 3.35, TOP + 0.01), 0.42, 0.0, "centre"), far),
+            (TextPlane.standing("DRAM  A", cyan, (-FIELD_X, FIELD_Y - 8.4, 1.2), 1.1, 0.0, "centre"), far),
+            (TextPlane.standing("DRAM  B", cyan, (FIELD_X, FIELD_Y - 8.4, 1.2), 1.1, 0.0, "centre"), far),
+        ]
+
+        def call(beat: float) -> TextPlane:
+            return TextPlane.standing("__syncthreads()", CODE, door.words(beat), 0.62, 0.0, "centre")
+
+        self.prop(Signs([*signs, (call, lambda beat: min(1.0, door.up(beat)))]))
+
+    def say_the_wait(self) -> None:
+        """How long a load from DRAM takes while the tile is under way; how long one from shared memory while it is used."""
+        first = window(self.at(1) + 0.5, self.times.uses[0] - 0.75)
+        second = window(self.times.uses[0] - 0.25, self.contrast - 1.0)
+        if not self.data.has("latencies.dram") and not self.data.has("latencies.shared"):
+            self.text(Text(f"latencies not measured on {self.data.device.name}", LABEL, LEFT, 262, opacity=first))
+            return
+        if self.data.has("latencies.dram.cycles"):
+            self.text_later(first, lambda: self.latency("dram", "DRAM", LEFT, "left", first))
+        if self.data.has("latencies.shared.cycles"):
+            self.text_later(second, lambda: self.latency("shared", "shared memory", RIGHT, "right", second))
+
+    def latency(self, level: str, name: str, x: float, align: Align, shown: Callable[[float], float]) -> Sequence[Item]:
+        cycles = figure(self.read(f"latencies.{level}.cycles"), 0)
+        return [
+            Number(cycles, NUMBER.sized(64), x, 318, align, shown),
+            Text(f"a load from {name}", SMALL, x, 368, align, shown),
+            Text(cycles.source, SMALL, x, 408, align, shown),
+        ]
+
+    def count_the_uses(self) -> None:
+        """The count of a loaded value's uses ticks with each step; then how large the measured kernel's tiles are."""
+        shown = window(self.times.uses[0] - 0.25, self.contrast - 1.0, 0.3)
+
+        def used(beat: float) -> str:
+            return f"used × {self.times.used(beat)}"
+
+        hop = [Track(0.0).to(1.0, use, 0.05).to(0.0, use + 0.4, 0.35) for use in self.times.uses]
+
+        def line(beat: float) -> float:
+            return 318.0 - 14.0 * sum(up(beat) for up in hop)
+
+        self.text(Text(used, NUMBER.coloured(MEMORY), LEFT, line, "left", shown, kind="clock"))
+        self.text(Text("each byte, loaded once", SMALL, LEFT, 368, "left", shown))
+        late = window(self.times.uses[1] - 0.25, self.contrast - 1.0)
+        self.text_later(late, lambda: self.true_size(late))
+
+    def true_size(self, shown: Callable[[float], float]) -> Sequence[Item]:
+        """The drawn tile is smaller than that of the measured kernel, which its build says."""
+        rung = self.rung("shared")
+        options = rung.builds[0].options if rung and rung.builds else ()
+        tile = next((int(option.split("=")[1]) for option in options if option.startswith("-DTILE=")), None)
+        kernel = f", the kernel's are {tile} × {tile}" if tile else ""
+        return [Text(f"drawn {SIDE} × {SIDE}{kernel}", SMALL, LEFT, 408, "left", shown)]
+
+    # ---- the picture ------------------------------------------------------------------------------------------------------
+
+    def light(self, world: World, beat: float) -> None:
+        x = 27.0 * ramp(beat, self.contrast - 1.5, 1.5)
+        world.light = Light(focus=(x, 3.0 - 3.0 * ramp(beat, 0.0, 4.0)), radius=19.0, ambient=0.36)
+        world.fog = Fog(start=34.0, end=95.0)
+        world.ground = Ground(spacing=2.6, extent=90.0)
+
+    def fly(self) -> Callable[[float], Camera]:
+        """With the tiles from DRAM to the SM, face to face with the door, over the tiles in use, and along the piles."""
+        path = Path([
+            (0, (0.6, 4.0, 2.2, 31.0, 18, 17)),
+            (2, (0.0, 0.5, 2.4, 26.5, 10, 16)),
+            (4, (0.0, -4.0, 4.1, 20.5, 4, 12)),
+            (6, (0.4, -4.0, 4.0, 19.0, 10, 13)),
+            (8, (0.6, 0.7, 2.0, 19.8, -12, 29)),
+            (12, (0.7, 0.4, 2.1, 19.2, 0, 29)),
+            (15, (0.8, 0.2, 2.2, 18.5, 10, 27)),
+            (16.3, (26.5, 0.0, 3.8, 24.0, 18, 9)),
+            (20, (27.5, 0.0, 3.8, 23.5, 6, 8)),
+            (22.5, (27.5, 0.0, 3.8, 23.0, -4, 8)),
+            (24, (30.0, 0.0, 3.2, 17.0, -14, 9)),
+        ])  # fmt: skip
+
+        def camera(beat: float) -> Camera:
+            x, y, z, distance, azimuth, elevation = path(beat)
+            return Camera.orbit((x, y, z), distance, azimuth, elevation, 36.0)
+
+        return camera
