@@ -1,0 +1,76 @@
+"""Hearing a track on the command line: with a progress bar, and what came of it in words."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from audio import beats_file, timeline_file
+from audio.asked import Asked
+from audio.beats.make import Heard, hear
+from audio.timeline import Timeline, TimelineError
+
+
+def listen(spec: str, asked: Asked) -> Heard:
+    """`make.hear` with a bar on a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %  left"),
+        TimeRemainingColumn(),
+    )
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task("listening for beats", total=1.0)
+        return hear(spec, asked, lambda share: bar.update(task, completed=share))
+
+
+def write(made: Timeline, path: Path) -> None:
+    """A timeline as JSON, or its beats as Audacity labels where the file is to be .txt or .beats.  Raises TimelineError."""
+    if path.suffix.lower() not in (".json", *beats_file.SUFFIXES):
+        raise TimelineError(f"{path}: expected a file that ends in .json, .txt or .beats, found {path.suffix or 'no ending'}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TimelineError(f"{path}: cannot write there: {(error.strerror or str(error)).lower()}") from None
+    if path.suffix.lower() == ".json":
+        timeline_file.save(made, path)
+    else:
+        beats_file.write(made, path)
+
+
+def summary(heard: Heard) -> str:
+    """Tempo, bars, how sure they are, and the parts of the song."""
+    made = heard.track.timeline
+    counts = sorted({made.beats_in(bar) for bar in range(1, made.bars + 1)}, key=lambda n: -_bars_of(made, n))
+    others = f" (and of {', '.join(str(n) for n in counts[1:])})" if len(counts) > 1 else ""
+    lines = [
+        f"{heard.track.path}: {made.bpm:.1f} BPM, {made.bars} bars of {counts[0]}{others}, "
+        f"the first at {made.time(1):.2f} s, {clock(made.duration)} in all"
+    ]
+    if heard.found is not None:
+        found = heard.found
+        lines.append(
+            f"beats {'sure' if found.sure else 'uncertain'} (agreement {found.agreement:.2f}), "
+            f"bars {'sure' if found.sure_of_bars else 'uncertain'} (contrast {found.contrast:.2f})"
+        )
+    width = max((len(section.name) for section in made.sections), default=0)
+    for section in made.sections:
+        last = section.first_bar + section.bars - 1
+        lines.append(
+            f"  {section.name:{width}}  bars {section.first_bar:3}-{last:<3}  from {clock(made.time(section.first_bar))}"
+        )
+    return "\n".join(lines)
+
+
+def clock(seconds: float) -> str:
+    """Minutes and seconds, 1:05.3."""
+    tenths = round(seconds * 10)
+    return f"{tenths // 600}:{tenths % 600 / 10:04.1f}"
+
+
+def _bars_of(made: Timeline, beats: int) -> int:
+    return sum(made.beats_in(bar) == beats for bar in range(1, made.bars + 1))
