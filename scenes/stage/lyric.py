@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from audio.timeline import Line, Timeline
+from audio.timeline import Line, Timeline, Word
 from scenes.stage.keys import smooth
 from scenes.stage.overlay import Canvas, Value, value_at
 from scenes.stage.palette import TEXT, mix
@@ -13,6 +13,18 @@ from scenes.stage.type import DESIGN_WIDTH, LYRIC, measure_text, sprite
 BASELINE = 936  # design pixels
 UNSUNG = mix((0.0, 0.0, 0.0), TEXT, 0.56)  # 5.6:1 on the ground
 LEAD, HOLD = 0.45, 0.7
+
+
+def places(line: Line, scale: float) -> list[tuple[Word, float, float]]:
+    """Each word of a line with its left edge and its width, in design pixels: the line stands in the middle."""
+    space = sprite(" ", LYRIC, scale)[3] / scale
+    widths = [sprite(word.text, LYRIC, scale)[3] / scale for word in line.words]
+    x = (DESIGN_WIDTH - sum(widths) - space * (len(widths) - 1)) / 2
+    out = []
+    for word, width in zip(line.words, widths, strict=True):
+        out.append((word, x, width))
+        x += width + space
+    return out
 
 
 @dataclass(slots=True)
@@ -29,19 +41,17 @@ class Lyric:
         if line is None:
             return
         shown = value_at(self.opacity, canvas.beat) * self._fade(line, now)
-        space = sprite(" ", LYRIC, canvas.scale)[3] / canvas.scale
-        widths = [sprite(word.text, LYRIC, canvas.scale)[3] / canvas.scale for word in line.words]
-        x = (DESIGN_WIDTH - sum(widths) - space * (len(widths) - 1)) / 2
+        words = places(line, canvas.scale)
+        x = words[0][1]
         # One veil for the whole line and as long as it stands: it must not change as words light up.
         cap = measure_text("H", LYRIC, canvas.scale)[1] / canvas.scale
         canvas.veil(x, BASELINE - cap, DESIGN_WIDTH - x, BASELINE, UNSUNG, shown)
-        for word, width in zip(line.words, widths, strict=True):
+        for word, x, _ in words:
             lit = smooth(min(max((now - word.start) / 0.06 + 0.5, 0.0), 1.0))
             if lit < 1.0:
                 canvas.write(word.text, LYRIC.coloured(UNSUNG), x, BASELINE, "left", shown, "lyric", veiled=False)
             if lit > 0.0:
                 canvas.write(word.text, LYRIC.coloured(TEXT), x, BASELINE, "left", shown * lit, "lyric-lit", veiled=False)
-            x += width + space
 
     def _fade(self, line: Line, now: float) -> float:
         """In over the lead, out over the hold: never a hard switch."""

@@ -109,11 +109,11 @@ class Roll(Animation):
         # Manim plays len(arange(0, run_time, 1/fps)) frames; half a frame less is exactly `count` whatever the rounding.
         # One frame is one whole step: Manim warns of anything shorter.
         super().__init__(picture, run_time=max(count - 0.5, 1.0) / fps, rate_func=lambda u: u, suspend_mobject_updating=False)
-        self._picture, self._first, self._count, self._fps = picture, first, count, fps
+        self._picture, self.first, self.count, self._fps = picture, first, count, fps
 
     def interpolate(self, alpha: float) -> None:
         step = round(alpha * self.run_time * self._fps)
-        self._picture.frame = self._first + min(step, self._count - 1)
+        self._picture.frame = self.first + min(step, self.count - 1)
 
     def clean_up_from_scene(self, scene: Scene) -> None:
         """The picture stays in the scene."""
@@ -161,7 +161,7 @@ class Passage(Scene):
         self._breath: Breath | None = None
         self._shot: NDArray[np.uint32] | None = None
         self._shot_thread = True
-        self._ends = Ends(self)
+        self.ends = Ends(self)
         self._hud: list[Item] = []
         self._picture = Picture(self)
 
@@ -250,7 +250,7 @@ class Passage(Scene):
         config.disable_caching = True  # Manim's cache key sees neither the stage's code nor the measurements
 
         def hud_shown(beat: float) -> float:
-            return self.hud_shown(beat) * self._ends.hud(beat)
+            return self.hud_shown(beat) * self.ends.hud(beat)
 
         achieved = self.achieved()
         self._hud = [
@@ -283,7 +283,7 @@ class Passage(Scene):
 
     def paint(self, frame: int, pixels: NDArray[np.uint32]) -> None:
         """Draw a frame of the film into pixels (H, W) RGBA; depends on nothing but the frame."""
-        canvas = self._ends.paint(frame, pixels)
+        canvas = self.ends.paint(frame, pixels)
         for item in self._hud:
             item.draw(canvas)
         self.placed = canvas.placed
@@ -311,7 +311,7 @@ class Passage(Scene):
 
     def _letter(self, canvas: Canvas, beat: float) -> None:
         """Draw the scene's texts, as far as a transition leaves them."""
-        shown = self._ends.letters(beat)
+        shown = self.ends.letters(beat)
         if shown <= VISIBLE:
             return
         bare = canvas.pixels.copy() if shown < 1.0 else None
@@ -324,7 +324,7 @@ class Passage(Scene):
         """The camera at a moment: as keyed in `camera_at`, breathing with the music, and with its transitions' travel."""
         if self._breath is None or self._breath.keyed is not self.camera_at:
             self._breath = Breath(self.camera_at, self.timeline, self.clock.origin, self.clock.beats)
-        return self._ends.move(self._breath(beat), beat)
+        return self.ends.move(self._breath(beat), beat)
 
     def pinned(self, beat: float, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Points of the world (N, 3) as design pixels and depth at a beat: for planning labels."""

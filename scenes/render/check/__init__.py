@@ -1,0 +1,49 @@
+"""`check FILM`: a finished film proved from its own decoded file; each check is a module, each returns an Outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from scenes.render import claims_file, flash
+from scenes.render.check import captions, container, hues, letters, sound, sync
+from scenes.render.check.film import Film
+from scenes.render.check.outcome import Fault, Outcome
+
+
+def flashes(film: Film) -> Outcome:
+    """General and red flashes, plain and extended, of the decoded frames."""
+    found = flash.check(film.path)
+    faults = tuple(Fault(str(one), one.start) for one in found)
+    told = f"{len(found)} stretches that flash too often" if found else "none"
+    return Outcome(
+        "flash", "Flashes", told, "at most three in a second (WCAG 2.2, 2.3.1), and none of the extended rule", faults
+    )
+
+
+def claims(film: Film) -> Outcome:
+    """Every figure on screen against the measurement files."""
+    faults = tuple(Fault(line) for line in claims_file.check(film.body, film.dataset))
+    count = len(film.body["claims"])
+    return Outcome("claims", "Figures", f"{count} claims", "each equals its file's value as rounded", faults)
+
+
+CHECKS: dict[str, Callable[[Film], Outcome]] = {
+    "file": container.check,
+    "sync": sync.check,
+    "flash": flashes,
+    "sound": sound.check,
+    "captions": captions.check,
+    "contrast": letters.check,
+    "colour": hues.check,
+    "claims": claims,
+}
+"""By name, in the order in which they run."""
+
+
+def run(film: Film, names: Sequence[str] = ()) -> Iterator[Outcome]:
+    """The outcomes of the checks by those names, or of all."""
+    for name in names or CHECKS:
+        yield CHECKS[name](film)
+
+
+__all__ = ["CHECKS", "Fault", "Film", "Outcome", "claims", "flashes", "run"]
