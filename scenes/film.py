@@ -57,9 +57,12 @@ FILM: tuple[Row, ...] = (
     # First drop: a bar's dive into the lit SM and out over the hall.
     Row("roof-1", "scenes.roof", "Roof", 21, 8, "speed is capped by memory or by math", ("uncoalesced",),
         Cut("dive", 2.0, 2.0, travel=1.6)),
-    # The verse after it: swing round to the warp.
+    # The verse after it: swing round to a block of threads.
+    Row("warps", "scenes.warps", "Warps", 29, 4, "32 lanes, one instruction",
+        transition=Cut("whip", 1.0, 1.0)),
+    # The same warp marches on: its light streaks, nothing else moves.
     Row("divergence", "scenes.divergence", "Divergence", 33, 6, "one if, and half the warp waits",
-        transition=Cut("whip", 1.0, 1.0), written=8),
+        transition=Cut("streak", 0.15, 0.6, heading=180.0, travel=0.0), written=8),
     # Second drop: the waiting warp bursts, the towers shine beneath it.
     Row("roof-2", "scenes.roof", "Roof2", 45, 8, "a tile in shared memory climbs", ("coalesced", "shared", "tile_1d"),
         Cut("shatter", 1.5, 2.5, travel=1.4)),
@@ -69,6 +72,9 @@ FILM: tuple[Row, ...] = (
     # Into the bridge without a halt: everything that glows runs up the slope.
     Row("roof-3", "scenes.roof", "Roof3", 65, 8, "registers feed the math", ("tile_2d",),
         Cut("streak", 1.5, 1.5, heading=18.0)),
+    # The bridge opens: up through the newest tower, down to one warp and one instruction.
+    Row("tensor-cores", "scenes.tensor_cores", "TensorCores", 73, 6, "one instruction, one tile",
+        transition=Cut("dive", 2.0, 2.0, travel=1.6)),
     # Last drop: through the newest tower to the top of the climb.
     Row("roof-4", "scenes.roof", "Roof4", 97, 8, "vectorised and beyond", ("vectorised",),
         Cut("dive", 2.0, 2.0, travel=1.6), written=12),

@@ -67,17 +67,19 @@ class Row:
 class Warp:
     """32 blocks; `work` gives (32,) shares from 0, waiting: steel and low, to 1, at work: amber and tall.
 
-    The block of lane `thread` leaves room on top for the cube that the film follows, so that it is as high as the others.
+    The block of lane `thread` leaves room on top for the cube that the film follows, so that it is as high as the others;
+    a negative number means that the thread is in another warp.
     """
 
     row: Row
     work: Share
     thread: int
     stamp: Share = field(default=lambda beat: np.zeros(LANES))  # (32,) how hard the current beat lands on each lane, 0..1
+    grown: Value = 1.0  # share of its height that stands out of the floor
 
     def heights(self, beat: float) -> Floats:
         """Heights of the blocks, (32,)."""
-        tall = LOW + (TALL - LOW) * self.work(beat)
+        tall = (LOW + (TALL - LOW) * self.work(beat)) * value_at(self.grown, beat)
         return np.asarray(tall * (1.0 - SQUASH * settle(beat) * self.stamp(beat)))
 
     def seat(self, beat: float) -> Vector:
@@ -86,6 +88,8 @@ class Warp:
         return float(self.row.x(beat)[self.thread]), value_at(self.row.y, beat), z
 
     def draw(self, world: World, beat: float) -> None:
+        if value_at(self.grown, beat) < 0.01:
+            return
         x, tall, work = self.row.x(beat), self.heights(beat), self.work(beat)[:, None]
         foot = np.column_stack([x, np.full(LANES, value_at(self.row.y, beat)), np.full(LANES, value_at(self.row.z, beat))])
         idle = np.array(mix(STEEL, QUIET, 0.3))

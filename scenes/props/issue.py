@@ -1,0 +1,110 @@
+"""A block's warps before the schedulers of an SM: how they stand, whose turn it is, and the gantries that the cards fall from.
+
+On compute capability 7.x to 9.x an SM has four warp schedulers; its warps are distributed among them, and whenever it is time
+to issue each scheduler issues one instruction for one of its warps that is ready (CUDA C++ Programming Guide, compute
+capabilities).  Which warp goes to which scheduler, and who comes first, is not said there: here they stand in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from scenes.props.warp import LANES, Floats
+from scenes.stage.keys import ramp
+from scenes.stage.overlay import Value, value_at
+from scenes.stage.palette import QUIET, STEEL, mix
+from scenes.stage.plane import TextPlane
+from scenes.stage.type import LABEL
+from scenes.stage.world import Boxes, World
+
+SCHEDULERS = {7: 4, 8: 4, 9: 4}  # warp schedulers of an SM by major compute capability
+FRONT = 3  # drawn groups, where the number of schedulers is not known
+BEAM = 4.9  # height of a gantry's beam over the floor
+STEP = 0.5  # share of its work that a warp shows on a step of its march
+
+
+def schedulers_of(compute_capability: str | None) -> int:
+    """Warp schedulers of an SM; 0 where that is not known."""
+    major = (compute_capability or "").partition(".")[0]
+    return SCHEDULERS.get(int(major), 0) if major.isdecimal() else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """`warps` rows one behind the other in groups of one scheduler each, the first in front; y grows away from the camera.
+
+    `opened(beat)` goes from 0, one dense block, to 1: rows `within` apart in a group, groups `between` apart.
+    """
+
+    warps: int
+    groups: int
+    opened: Callable[[float], float]
+    dense: float = 1.0
+    within: float = 2.4
+    between: float = 5.0
+
+    @property
+    def each(self) -> int:
+        """Warps of a group."""
+        return -(-self.warps // self.groups)
+
+    def behind(self, warp: int, beat: float) -> float:
+        """How far behind the first row a warp stands."""
+        group, rank = divmod(warp, self.each)
+        apart = (group * ((self.each - 1) * self.within + self.between)) + rank * self.within
+        return self.dense * warp + (apart - self.dense * warp) * self.opened(beat)
+
+    def middle(self, group: int, beat: float) -> float:
+        """How far behind the first row the middle of a group is."""
+        last = min((group + 1) * self.each, self.warps) - 1
+        return (self.behind(group * self.each, beat) + self.behind(last, beat)) / 2
+
+    def turns(self, warp: int, first: int, last: int) -> list[int]:
+        """The beats from `first` to `last` on which it is this warp's turn: each group's warps in order, one a beat."""
+        return [beat for beat in range(first, last + 1) if (beat - first) % self.each == warp % self.each]
+
+
+def at_work(turns: Sequence[float], steps: Sequence[float] = (), ever: float = np.inf) -> Callable[[float], Floats]:
+    """Work of all lanes of a warp, (32,): up with each of its turns and down before the next beat, half as much with each step.
+
+    From the moment `ever` on it is up for good.
+    """
+    bumps = [*((beat, beat, 1.0) for beat in turns), *((beat, beat, STEP) for beat in steps)]
+    if steps:
+        bumps.append((min(steps), max(steps), 0.5 * STEP))  # it does not go out between them: nothing flashes
+
+    def work(beat: float) -> Floats:
+        shares = (much * ramp(beat, a - 0.1, 0.14) * (1.0 - ramp(beat, b + 0.6, 0.32)) for a, b, much in bumps)
+        return np.full(LANES, max(max(shares, default=0.0), ramp(beat, ever - 0.1, 0.14)))
+
+    return work
+
+
+def struck(beats: list[int]) -> Callable[[float], Floats]:
+    """Whether the current beat lands on a warp, (32,): on all of its lanes at once, or on none."""
+    hits = frozenset(beats)
+    return lambda beat: np.full(LANES, float(int(np.floor(beat + 0.1)) in hits))
+
+
+@dataclass(frozen=True, slots=True)
+class Gantry:
+    """A scheduler: two posts and a beam over its warps, with its name; `rise` lifts it out of the floor."""
+
+    y: Callable[[float], float]
+    rise: Value
+    name: str = "scheduler"
+    HALF = LANES / 2 + 1.0
+
+    def draw(self, world: World, beat: float) -> None:
+        up = value_at(self.rise, beat)
+        if up < 0.01:
+            return
+        y, top, frame = self.y(beat), BEAM * up, mix(STEEL, QUIET, 0.3)
+        posts = [(-self.HALF - 0.6, y - 0.3, 0.0), (self.HALF, y - 0.3, 0.0)]
+        world.add(Boxes.of(posts, (0.6, 0.6, top), frame, edge=0.9))
+        world.add(Boxes.of((-self.HALF - 0.6, y - 0.3, top), (2 * self.HALF + 1.2, 0.6, 0.9 * up), frame, edge=1.0))
+        sign = TextPlane.standing(self.name, LABEL, (0.6 - self.HALF, y - 0.31, top + 0.11 * up), 0.68 * up, align="left")
+        world.add(sign.shown(min(1.0, max(0.0, 2.0 * up - 1.0))))
