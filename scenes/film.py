@@ -75,6 +75,9 @@ FILM: tuple[Row, ...] = (
     # The bridge opens: up through the newest tower, down to one warp and one instruction.
     Row("tensor-cores", "scenes.tensor_cores", "TensorCores", 73, 6, "one instruction, one tile",
         transition=Cut("dive", 2.0, 2.0, travel=1.6)),
+    # One GPU is left behind; round to where many work as one.
+    Row("all-reduce", "scenes.all_reduce", "AllReduce", 91, 6, "split it, then sum it up",
+        transition=Cut("whip", 1.0, 1.0)),
     # Last drop: through the newest tower to the top of the climb.
     Row("roof-4", "scenes.roof", "Roof4", 97, 8, "vectorised and beyond", ("vectorised",),
         Cut("dive", 2.0, 2.0, travel=1.6), written=12),

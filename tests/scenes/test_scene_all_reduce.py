@@ -1,0 +1,205 @@
+"""All-reduce: chunks go round as the kernels' own schedule says, and a link is as full as the record has it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from manim import tempconfig
+
+from audio.timeline import Timeline
+from kernels.all_reduce import schedule
+from measure.dataset import MEASUREMENTS, Dataset
+from measure.records import Device
+from scenes.all_reduce import AllReduce
+from scenes.props.ring import BAND, FOOT, RAIL, Ring, Steps
+from scenes.stage.overlay import Placed
+from scenes.stage.palette import COMPUTE, THREAD
+from scenes.stage.passage import Context, Passage, Window
+from scenes.stage.world import World
+
+WIDTH, HEIGHT = 480, 270
+SERVER = "hgx-h100-published"
+DEVICE = Device("Test GPU", "test-gpu")
+
+
+def ring(ranks: int) -> Ring:
+    return Ring(DEVICE, Steps.fitted(ranks, 3.0, 10.0, 14.0))
+
+
+def held(ranks: int, steps: int) -> dict[tuple[int, int], set[int]]:
+    """(rank, chunk) -> whose contributions it holds after so many steps, by the schedule that the kernels follow.
+
+    A chunk that was passed on while it is still being added up is of no more use where it was.
+    """
+    state = {(rank, chunk): {rank} for rank in range(ranks) for chunk in range(ranks)}
+    for step in range(steps):
+        now = [t for t in schedule.ring(ranks) if t.step == step]
+        sent = {(t.source, t.chunk): state[t.source, t.chunk] for t in now if t.chunk is not None}
+        for t in now:
+            assert t.chunk is not None
+            state[t.target, t.chunk] = sent[t.source, t.chunk] | (state[t.target, t.chunk] if t.adds else set())
+            if t.adds:
+                state[t.source, t.chunk] = set()
+    lap = range(ranks - 1, 2 * (ranks - 1))
+    stale = {(rank, chunk) for (rank, chunk), who in state.items() if len(who) < ranks}
+    return {place: set() if steps in lap and place in stale else who for place, who in state.items()}
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 8])
+def test_every_chunk_is_where_the_kernels_schedule_puts_it(ranks: int) -> None:
+    made = ring(ranks)
+    assert made.steps is not None and len(made.steps.arrives) == 2 * (ranks - 1)
+    for steps, beat in enumerate([0.0, *made.steps.arrives.tolist()]):
+        base, owner, _ = made.slabs(beat)
+        found: dict[tuple[int, int], set[int]] = {(r, c): set() for r in range(ranks) for c in range(ranks)}
+        for point, who in zip(base, owner.tolist(), strict=True):
+            feet = {place: made.foot(np.array([place[0]]), np.array([place[1]]))[0] for place in found}
+            at = min(feet, key=lambda place: float(np.hypot(*(feet[place] - point)[:2])))
+            assert feet[at][:2] == pytest.approx(point[:2])
+            found[at].add(who)
+        assert found == held(ranks, steps), f"after {steps} steps"
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 8])
+def test_slabs_stack_without_gaps_and_none_is_lost(ranks: int) -> None:
+    made = ring(ranks)
+    assert made.steps is not None
+    for beat in [0.0, *made.steps.arrives.tolist()]:
+        base, _, _ = made.slabs(beat)
+        if beat <= made.steps.arrives[ranks - 2]:
+            assert len(base) == ranks * ranks  # the first lap moves contributions, it makes none
+        columns: dict[tuple[float, ...], list[float]] = {}
+        for x, y, z in np.round(base, 5).tolist():
+            columns.setdefault((x, y), []).append(z)
+        for floors in columns.values():
+            assert sorted(floors) == pytest.approx([FOOT + made.slab * k for k in range(len(floors))], abs=1e-4)
+    assert len(made.slabs(99.0)[0]) == ranks**3
+
+
+@pytest.mark.parametrize(("ranks", "add", "carry"), [(8, 1.0, 0.5), (4, 2.0, 1.0), (2, 4.0, 4.0), (16, 0.25, 0.25)])
+def test_steps_are_powers_of_two_of_a_beat_and_the_total_is_there_on_its_word(ranks: int, add: float, carry: float) -> None:
+    steps = Steps.fitted(ranks, 3.0, 10.0, 14.0)
+    arrives = steps.arrives
+    assert np.diff(arrives[: ranks - 1]) == pytest.approx(add) and np.diff(arrives[ranks - 1 :]) == pytest.approx(carry)
+    assert arrives[-1] == 14.0 and arrives[ranks - 2] <= 10.0 <= arrives[ranks - 1]
+    assert (np.diff(arrives) >= np.maximum(steps.flight[1:], 0.0) - 1e-9).all()  # one step at a time
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 8])
+def test_amber_is_where_something_is_added_and_nowhere_else(ranks: int) -> None:
+    made = ring(ranks)
+    assert made.steps is not None
+    _, owner, hot = made.slabs(float(made.steps.arrives[0]) + 0.01)
+    assert hot.sum() == 2 * ranks and len(owner) == ranks**2  # in every chunk: what came and what it came to
+    assert made.heat(0.0) == 0.0 and made.heat(float(made.steps.arrives[-1])) == 0.0
+
+
+# ---- the scene -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def small(tmp_path: Path) -> Iterator[None]:
+    with tempconfig({"pixel_width": WIDTH, "pixel_height": HEIGHT, "frame_rate": 30, "media_dir": str(tmp_path / "media")}):
+        yield
+
+
+def server(folder: Path, gpus: int, run: bool = False, link: bool = True) -> Path:
+    """The published server's file with another number of GPUs; as if measured; without a rate of its links."""
+    document: Any = json.loads((MEASUREMENTS / f"{SERVER}.json").read_text())
+    document["device"]["name"] = "Test server"
+    record = document["all_reduce"]
+    record["gpus"]["value"] = gpus
+    if not link:
+        del record["link_one_way"]
+    if run:
+        document["run"] = {"date": "2026-01-02"}
+        record["bus_bandwidth"] = {"ring": {"value": 90, "unit": "GB/s", "source": "measured"}}
+    path = folder / "server.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
+def passage(specs: list[str | Path], monkeypatch: pytest.MonkeyPatch) -> AllReduce:
+    """The scene with all its props and texts, at 120 BPM."""
+    timeline = Timeline("test", 12.0, tuple(k / 2 for k in range(25)), tuple(range(0, 25, 4)))
+    monkeypatch.setattr(Passage, "achieved", lambda self: lambda beat: None)
+    scene = AllReduce(Context(Dataset.open(specs), timeline, 1, 6), Window(0, 0))
+    scene.setup()
+    scene.construct()
+    return scene
+
+
+def texts(scene: AllReduce, beat: float) -> list[Placed]:
+    scene.paint(scene.clock.frame(beat), np.zeros((HEIGHT, WIDTH), np.uint32))
+    return [placed for placed in scene.placed if placed.opacity > 0.1]
+
+
+def magenta(scene: AllReduce, beat: float) -> int:
+    world = World()
+    for prop in scene.props:
+        prop.draw(world, beat)
+    return int((np.abs(world.all_boxes().color - np.array(THREAD)).max(axis=1) < 1e-3).sum())
+
+
+@pytest.mark.parametrize("gpus", [2, 4, 8])
+def test_the_ring_has_the_records_gpus_and_one_thread(gpus: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = passage([server(tmp_path, gpus)], monkeypatch)
+    assert len(scene.ring.centres) == gpus
+    for beat in np.arange(0.0, 24.0, 1.4):
+        assert magenta(scene, float(beat)) == 1
+        shown = texts(scene, float(beat))
+        for a, b in combinations(shown, 2):
+            clear = a.right <= b.left or b.right <= a.left or a.bottom <= b.top or b.bottom <= a.top
+            assert clear or a.text == b.text, f"beat {beat}: {a.text!r} over {b.text!r}"
+        assert all(p.left >= 0.05 * WIDTH - 1 and p.right <= 0.95 * WIDTH + 1 for p in shown)
+    assert f"step {2 * (gpus - 1)} of {2 * (gpus - 1)}" in {placed.text for placed in texts(scene, 14.2)}
+    reach = np.array([[x, y + RAIL, FOOT] for x, y in scene.ring.centres])
+    assert gpus < 8 or np.ptp(scene.camera_at(13.0).project(reach, 1920, 1080)[:, 0]) + 300 >= 0.6 * 1920
+
+
+def test_figures_are_the_records_and_its_kind_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {}
+    for name, spec in (("published", SERVER), ("measured", server(tmp_path, 4, run=True))):
+        scene = passage([spec], monkeypatch)
+        told[name] = {placed.text for beat in (2.0, 19.0) for placed in texts(scene, beat)}
+        assert {claim.key for claim in scene.log.claims} == {
+            "all_reduce.gpus", "all_reduce.bus_bandwidth.ring", "all_reduce.link_one_way"
+        }  # fmt: skip
+    assert {"8 GPUs", "370 GB/s", "450 GB/s", "bus bandwidth, ring · published"} <= told["published"]
+    assert {"4 GPUs", "90 GB/s", "bus bandwidth, ring · measured 2026-01-02", "Test server"} <= told["measured"]
+
+
+def test_a_link_is_as_full_as_the_bus_bandwidth_is_of_its_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = passage([SERVER], monkeypatch)
+    world = World()
+    scene.ring.draw(world, 18.0)
+    widest = max(float(batch.width.max()) for batch in world.ribbons)
+    assert widest == pytest.approx(BAND * 370 / 450, rel=1e-4)
+    unknown = passage([server(tmp_path, 8, link=False)], monkeypatch)
+    assert unknown._share() is None and not any("450" in placed.text for placed in texts(unknown, 18.0))
+
+
+def test_without_a_record_one_gpu_stands_and_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = passage(["rtx-3090-published"], monkeypatch)
+    words = {placed.text for placed in texts(scene, 8.0)}
+    assert {"all-reduce not measured", "on NVIDIA GeForce RTX 3090"} <= words and not scene.log.claims
+    world, later = World(), World()
+    scene.ring.draw(world, 1.0)
+    scene.ring.draw(later, 9.0)
+    here, there = world.all_boxes(), later.all_boxes()
+    assert np.array_equal(here.origin[:, 1:], there.origin[:, 1:]) and not (np.abs(there.color - COMPUTE).max(1) < 0.05).any()
+    assert magenta(scene, 8.0) == 1
+    assert not any(
+        "step" in placed.text or "GB/s" in placed.text for beat in (8.0, 12.0, 19.0) for placed in texts(scene, beat)
+    )
+
+
+def test_ranks_of_one_gpu_are_no_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = passage(["nvidia-h200"], monkeypatch)
+    assert scene.data.has("virtual_all_reduce") and scene.ring.steps is None
