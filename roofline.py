@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from audio.asked import Asked, steered
+
 if TYPE_CHECKING:
-    from audio.tracks import Track
-    from measure.dataset import Dataset
     from scenes.render.make import Request
 
 OUT = Path("out")
@@ -66,7 +66,7 @@ def _exit_code(error: Exception) -> int | None:
     refused = {
         "measure.errors": ("MeasureError",), "scenes.render.errors": ("RequestError",), "scenes.film": ("UnknownSceneError",),
         "scenes.stage.clock": ("OverrunError",), "audio.timeline": ("TimelineError",), "audio.tracks": ("TrackError",),
-        "audio.decode": ("DecodeError",),
+        "audio.decode": ("DecodeError",), "audio.beats": ("BeatError",),
     }  # fmt: skip
     for code, table in ((1, failed), (2, refused)):
         for module, names in table.items():
@@ -93,28 +93,26 @@ measurements = click.option(
     help="Measurement file to draw from; may be given more than once, later ones lie over earlier ones.",
 )  # fmt: skip
 track_option = click.option(
-    "--track", metavar="FILE", help="Sound file with its timeline beside it, instead of the project's song."
-)
+    "--track", metavar="FILE|NAME",
+    help="Any sound file instead of the project's song: with its timeline beside it, or else its beats are heard.",
+)  # fmt: skip
 
 
-def open_inputs(specs: Sequence[str], track: str | None) -> tuple[Dataset, Track]:
-    """The measurements and the track that a verb was given."""
-    from audio import tracks
-    from measure.dataset import Dataset
-
-    return Dataset.open(specs), tracks.open(track) if track else tracks.default()
-
-
-def request_for(scenes: Sequence[str], letter: str, fps: int | None, specs: Sequence[str], track: str | None) -> Request:
+def request_for(
+    scenes: Sequence[str], letter: str, fps: int | None, specs: Sequence[str], track: str | None, asked: Asked | None = None
+) -> Request:
     """What a render or a still is asked for."""
-    from scenes import film
+    from audio.beats.listen import listen
+    from measure.dataset import Dataset
+    from scenes import film, fit
     from scenes.render.make import Request
-    from scenes.render.plan import choose
     from scenes.render.quality import QUALITIES
 
-    rows = choose(scenes)
-    dataset, music = open_inputs(specs, track)
-    return Request(rows, QUALITIES[letter].at(fps), dataset, music, film.order_with(scenes))
+    film.order_with(scenes)  # names are checked before anything long begins
+    dataset = Dataset.open(specs)
+    music = listen(track, asked or Asked())
+    rows, order = fit.over(scenes, music.track.timeline)
+    return Request(rows, QUALITIES[letter].at(fps), dataset, music.track, order, music.sound)
 
 
 @main.command()
@@ -123,18 +121,20 @@ def request_for(scenes: Sequence[str], letter: str, fps: int | None, specs: Sequ
 @click.option("--fps", type=click.IntRange(1, 240), help="Frames a second, instead of the quality's own.")
 @measurements
 @track_option
+@steered
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The film to write (mp4).")
 @click.option("--jobs", type=click.IntRange(1), help="Processes to draw with (default: one a core).")
 @click.option("--dry-run", is_flag=True, help="Only list the segments: which are already drawn, which are not, and why.")
 def render(
-    scenes: tuple[str, ...], quality: str, fps: int | None, specs: tuple[str, ...], track: str | None, output: Path | None,
-    jobs: int | None, dry_run: bool,
+    scenes: tuple[str, ...], quality: str, fps: int | None, specs: tuple[str, ...], track: str | None, asked: Asked,
+    output: Path | None, jobs: int | None, dry_run: bool,
 ) -> None:  # fmt: skip
     """Render scenes by name, or the whole film, with sound.
 
-    `stage-reel` is a film of its own: each element of the stage, one after another.
+    `stage-reel` is a film of its own: each element of the stage, one after another. Over a track of yours the film is
+    laid anew: as many bars a scene as fit it, cuts where the music changes.
     """
-    request = request_for(scenes, quality, fps, specs, track)
+    request = request_for(scenes, quality, fps, specs, track, asked)
     from scenes.render import make, report
     from scenes.render.cache import Cache
     from scenes.render.progress import reporter
@@ -179,13 +179,33 @@ def _moment(text: str) -> tuple[int, float]:
 
 @main.command()
 @track_option
-def scenes(track: str | None) -> None:
-    """The scenes of the film: name, bars, seconds, idea."""
-    from audio import tracks
+@steered
+def scenes(track: str | None, asked: Asked) -> None:
+    """The scenes of the film: name, bars, seconds, idea; with --track as they are laid over it."""
+    from audio.beats.listen import listen
+    from scenes import fit
     from scenes.render import report
-    from scenes.render.plan import choose
 
-    click.echo(report.scenes(choose(()), (tracks.open(track) if track else tracks.default()).timeline))
+    timeline = listen(track, asked).track.timeline
+    click.echo(report.scenes(fit.over((), timeline)[0], timeline))
+
+
+@main.command()
+@click.argument("track", metavar="TRACK")
+@steered
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE",
+              help="The timeline to write (.json), or Audacity labels of the beats to mend (.txt).")  # fmt: skip
+def beats(track: str, asked: Asked, output: Path | None) -> None:
+    """Hear a song's beats, bars and parts, say how sure they are, and write them as a timeline.
+
+    Put it beside the song, or give it to render with --beats.
+    """
+    from audio.beats import listen
+
+    found = listen.listen(track, asked)
+    target = output or OUT / f"{Path(track).stem}.timeline.json"
+    listen.write(found.track.timeline, target)
+    click.echo(f"{listen.summary(found)}\n{target}")
 
 
 @main.command()
@@ -260,6 +280,32 @@ def compare(a: str, b: str, png: Path | None, within: float | None, share: float
         emit([both.outside(found, within / 100), Table("", notes=(both.summary(found, within / 100),))])
         if not both.enough(found, within / 100, share / 100):
             raise Failed(f"less than {share:g} % of the figures agree within {within:g} %")
+
+
+@main.command()
+@click.argument("film", type=click.Path(path_type=Path), default=OUT / "film.mp4", required=False)
+@click.option("--only", multiple=True, metavar="CHECK", help="Run this check only; may be given more than once.")
+@click.option("--track", metavar="FILE", help="The film's sound file, where it has moved since the render.")
+@measurements
+def check(film: Path, only: tuple[str, ...], track: str | None, specs: tuple[str, ...]) -> None:
+    """Prove a finished film from its own file: sync, flashes, loudness, captions, contrast, colours, figures.
+
+    The report is written beside it, as .check.html and .check.json; exit code 1 where a check fails.
+    """
+    from scenes.render import check as checks
+    from scenes.render.check import report
+
+    if unknown := [name for name in only if name not in checks.CHECKS]:
+        raise Refused(f"no check {unknown[0]!r}: there are {', '.join(checks.CHECKS)}")
+    opened, outcomes = checks.Film.open(film, track, specs), []
+    for outcome in checks.run(opened, only):
+        outcomes.append(outcome)
+        click.echo("\n".join(report.lines(outcome)))
+    for write, suffix in ((report.write_html, ".check.html"), (report.write_json, ".check.json")):
+        write(opened, outcomes, film.with_suffix(suffix))
+    click.echo(f"{film.with_suffix('.check.html')}: {report.verdict(outcomes)}")
+    if not all(outcome.passed for outcome in outcomes):
+        raise Failed(report.verdict(outcomes))
 
 
 @main.command()

@@ -25,7 +25,20 @@ SUFFIX = ".timeline.json"
 
 def save(timeline: Timeline, path: Path) -> None:
     """Write a timeline; the file appears whole (temporary file, then rename).  Raises TimelineError if it cannot be written."""
-    body = {
+    body = to_json(timeline)
+    from_json(body, str(path))  # what cannot be read back is not written
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(_layout(body), encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise TimelineError(f"{path}: cannot write the timeline: {error.strerror}") from None
+
+
+def to_json(timeline: Timeline) -> dict[str, Any]:
+    """A timeline as the JSON object that its file holds."""
+    return {
         "format": FORMAT,
         "version": VERSION,
         "title": timeline.title,
@@ -36,14 +49,6 @@ def save(timeline: Timeline, path: Path) -> None:
         "lines": [{"words": [_word(word) for word in line.words]} for line in timeline.lines],
         "cues": dict(timeline.cues),
     }
-    _build(body, str(path))  # what cannot be read back is not written
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_text(_layout(body), encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise TimelineError(f"{path}: cannot write the timeline: {error.strerror}") from None
 
 
 def _word(word: Word) -> dict[str, Any]:
@@ -69,7 +74,7 @@ def load(path: Path) -> Timeline:
         ) from None
     except RecursionError:
         raise TimelineError(f"{path}: expected a timeline, found JSON nested too deep") from None
-    return _build(body, str(path))
+    return from_json(body, str(path))
 
 
 def _layout(body: Mapping[str, Any]) -> str:
@@ -138,7 +143,8 @@ def _describe(value: object) -> str:
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
 
 
-def _build(body: object, file: str) -> Timeline:
+def from_json(body: object, file: str) -> Timeline:
+    """A timeline from its JSON object; `file` is where it comes from, for the words of a TimelineError."""
     read = _Reader(file)
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         read.fail("$.format", f'"{FORMAT}"', body.get("format") if isinstance(body, dict) else body)

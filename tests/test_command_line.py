@@ -46,16 +46,19 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # ---- verbs -----------------------------------------------------------------------------------------------------------
 
 OPTIONS = {
-    "render": ("-q", "--quality", "--fps", "--measurements", "--track", "-o", "--jobs", "--dry-run"),
+    "render": ("-q", "--quality", "--fps", "--measurements", "--track", "--beats", "--bpm", "--first-downbeat", "--lyrics",
+               "-o", "--jobs", "--dry-run"),
     "still": ("-q", "--measurements", "--track", "-o"),
-    "scenes": ("--track",),
+    "scenes": ("--track", "--beats"),
+    "beats": ("--beats", "--bpm", "--first-downbeat", "--lyrics", "-o"),
     "measure": ("-o", "--only", "--quick"),
     "show": ("--png",),
     "compare": ("--png", "--within", "--share"),
+    "check": ("--only", "--track"),
     "doctor": (),
     "test": (),
     "song": ("-o",),
-}
+}  # fmt: skip
 
 
 def test_the_verbs_and_their_options_have_the_names_that_others_rely_on() -> None:
@@ -234,7 +237,7 @@ def test_a_bad_measurement_file_is_one_line(tmp_path: Path, verb: str, change: s
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("render", "nosuch"), ("no scene 'nosuch'", "title, indexing, launch")),
+        (("render", "nosuch"), ("no scene 'nosuch'", "the film has title, ")),
         (("render", "title", "--measurements", "no.json"), ("no.json", "no such measurement file")),
         (("render", "title", "--measurements", "h100"), ("h100", "nvidia-h200", "rtx-3090-published")),
         (("render", "title", "-q", "x"), ("'x' is not one of", "'l', 'm', 'h', 'k'")),
@@ -290,9 +293,7 @@ def test_a_track_with_too_few_bars_is_one_line(tmp_path: Path) -> None:
     import short_film
 
     track = short_film.track(tmp_path)
-    refused(call("render", "-q", "l", "--track", str(track.path), cwd=tmp_path), "bars 5 to 12", "'Short'", "bars 1 to 6")
-    (tmp_path / "short.timeline.json").unlink()
-    refused(call("render", "-q", "l", "--track", str(track.path), cwd=tmp_path), "short.timeline.json", "missing")
+    refused(call("render", "-q", "l", "--track", str(track.path), cwd=tmp_path), "'Short' is too short for the film", "found 6")
 
 
 def test_a_run_that_failed_is_one_line_with_code_1(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -308,20 +309,19 @@ def test_a_run_that_failed_is_one_line_with_code_1(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    from scenes.render import plan
+    from scenes import fit
 
-    monkeypatch.setattr(plan, "choose", lambda names: 1 / 0)
+    monkeypatch.setattr(fit, "over", lambda names, timeline: 1 / 0)
     assert isinstance(invoke("render", "title").exception, ZeroDivisionError)
 
 
 def test_a_library_that_is_missing_is_named_with_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "audio.tracks", None)
-    from scenes.render import plan
+    from scenes import fit
 
-    def missing(names: Any) -> None:
+    def missing(names: Any, timeline: Any) -> None:
         raise ModuleNotFoundError("No module named 'av'", name="av")
 
-    monkeypatch.setattr(plan, "choose", missing)
+    monkeypatch.setattr(fit, "over", missing)
     done = invoke("render", "title")
     assert (done.exit_code, done.stderr) == (
         2,

@@ -5,27 +5,28 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from audio import beats_file, timeline_file
+from audio import beats_file, timeline_file, tracks
 from audio.asked import Asked
+from audio.beats import BeatError
 from audio.beats.make import Heard, hear
 from audio.timeline import Timeline, TimelineError
 
 
-def listen(spec: str, asked: Asked) -> Heard:
-    """`make.hear` with a bar on a terminal."""
+def listen(spec: str | None, asked: Asked) -> Heard:
+    """`make.hear`, of the project's own song where no track is named, with a bar on a terminal; doubts are told on stderr."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:3.0f} %  left"),
-        TimeRemainingColumn(),
-    )
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
+    if spec is None and asked.about_beats:
+        raise BeatError("--beats, --bpm and --first-downbeat are about a track of yours: name it with --track FILE")
+    words, share = TextColumn("{task.description}"), TextColumn("{task.percentage:3.0f} %  left")
+    console, silent = Console(stderr=True), not sys.stderr.isatty()
+    with Progress(words, BarColumn(), share, TimeRemainingColumn(), console=console, transient=True, disable=silent) as bar:
         task = bar.add_task("listening for beats", total=1.0)
-        return hear(spec, asked, lambda share: bar.update(task, completed=share))
+        heard = hear(spec or tracks.DEFAULT, asked, lambda done: bar.update(task, completed=done))
+    for doubt in heard.doubts:
+        print(f"roofline: {doubt}", file=sys.stderr)
+    return heard
 
 
 def write(made: Timeline, path: Path) -> None:

@@ -14,6 +14,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from pathlib import Path
 from typing import Any
 
+from audio import timeline_file, tracks
 from audio.tracks import Track
 from measure.dataset import MEASUREMENTS, Dataset
 from scenes.render.errors import RequestError
@@ -59,7 +60,12 @@ def write(film: Path, quality: Quality, spans: Sequence[Span], dataset: Dataset,
         "fps": quality.fps,
         "frames": sum(span.last - span.first for span in spans),
         "spans": [asdict(span) for span in spans],
-        "track": {"title": track.timeline.title, "file": _named(track.path), "sha256": _digest(track.path)},
+        "track": {
+            "title": track.timeline.title,
+            "file": _named(track.path),
+            "sha256": _digest(track.path),
+            "timeline": timeline_file.to_json(track.timeline),
+        },
         "measurements": [{"file": _named(Path(spec)), "sha256": _digest(Path(spec))} for spec in dataset.specs],
         "claims": [asdict(claim) for claim in claims],
     }
@@ -109,6 +115,20 @@ def check(body: Mapping[str, Any], dataset: Dataset) -> Iterator[str]:
 def dataset_of(body: Mapping[str, Any]) -> Dataset:
     """The measurements that a claims file names, opened anew."""
     return Dataset.open([entry["file"] for entry in body["measurements"]])
+
+
+def track_of(body: Mapping[str, Any], name: str | None = None) -> Track:
+    """The track that a film was laid over: its sound where it lay, or where `name` says, and the timeline that the film has.
+
+    Raises TrackError, TimelineError.
+    """
+    told = body["track"]
+    asked = name or told["file"]
+    if "timeline" not in told or asked in tracks.names():
+        return tracks.open(asked)
+    if not Path(asked).is_file():
+        raise tracks.TrackError(f"track {asked!r}: no such file: name the sound that the film was made with, with --track")
+    return Track(Path(asked), timeline_file.from_json(told["timeline"], body["film"]))
 
 
 def _named(path: Path) -> str:

@@ -2,7 +2,8 @@
 
     python -m scenes.render.lamps FILM.mp4 [--track FILE]
 
-The lamps are read from the decoded frames; where the track's sound lies in the file is found by cross-correlation.
+The lamps are read from the decoded frames; where the track's sound lies in the file is found by cross-correlation. Which beats
+the film was laid over stands in the claims beside it; without them they are the track's own.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def check(film: Path, track: tracks.Track, spans: Sequence[Span] | None = None) 
     """
     times, lit, fps = read_lamps(film, [track.timeline.beats_in(bar) for bar in range(1, track.timeline.bars + 1)])
     spans = spans or [Span("film", 0, len(times), 0)]
-    heard, played = mono(_sound(film)), mono(to_array(decode(track.path)))
+    heard, played = mono(decoded_sound(film)), mono(to_array(decode(track.path)))
     errors: list[float] = []
     offsets: list[float] = []
     for span in spans:
@@ -176,7 +177,7 @@ def _samples(frames: int, fps: float) -> int:
     return round(Fraction(frames) / Fraction(fps).limit_denominator(1001) * RATE)
 
 
-def _sound(film: Path) -> NDArray[np.int16]:
+def decoded_sound(film: Path) -> NDArray[np.int16]:
     """The film's decoded sound, (n, 2) int16 at 48 kHz, each sample at its own time in the file."""
     with av.open(str(film)) as container:
         stream = container.streams.audio[0]
@@ -196,13 +197,14 @@ def _sound(film: Path) -> NDArray[np.int16]:
 
 @click.command(help=__doc__)
 @click.argument("films", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--track", "name", help="Track the film was made with (default: the project's own).")
+@click.option("--track", "name", help="Sound the film was made with, where it has moved since.")
 def main(films: Sequence[Path], name: str | None) -> None:
-    track = tracks.open(name) if name else tracks.default()
     failed = False
     for film in films:
         notes = claims_file.path_of(film)
-        spans = [Span(**span) for span in claims_file.read(notes)["spans"]] if notes.is_file() else None
+        body = claims_file.read(notes) if notes.is_file() else None
+        spans = [Span(**span) for span in body["spans"]] if body else None
+        track = claims_file.track_of(body, name) if body else tracks.open(name) if name else tracks.default()
         result = check(film, track, spans)
         failed |= not result.passed
         print(f"{film}: {'' if result.passed else 'NOT '}together: {result}")

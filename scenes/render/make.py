@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,19 +30,26 @@ from scenes.stage.claims import merge
 from scenes.stage.clock import Clock
 from scenes.stage.stretch import BEATS
 
+if TYPE_CHECKING:
+    from pydub import AudioSegment
+
 FREED_TOLD = 10_000_000  # bytes: less is not worth a line
 FADE = 10  # milliseconds over which a slice of the track fades at a cut that is not one of the track's own ends
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to render from what: `rows` in the order of the film, `order` the whole film that they stand in."""
+    """What to render from what: `rows` in the order of the film, `order` the whole film that they stand in.
+
+    `sound` is the track's where it has been decoded, so that the beats were heard in what the film plays.
+    """
 
     rows: tuple[Row, ...]
     quality: Quality
     dataset: Dataset
     track: Track
     order: tuple[Row, ...] = film.FILM
+    sound: AudioSegment | None = None
 
     @property
     def timeline(self) -> Timeline:
@@ -199,7 +207,7 @@ def _traced(events: Iterator[Progress | Finished], path: Path) -> Iterator[Progr
 
 def _sound(request: Request, spans: Sequence[tuple[int, int]]) -> NDArray[np.int16]:
     """The track's sound under some spans of frames, (n, 2) int16 at 48 kHz, one span after the other."""
-    fps, track = request.quality.fps, decode(request.track.path)
+    fps, track = request.quality.fps, request.sound if request.sound is not None else decode(request.track.path)
     end = round(request.track.timeline.duration * fps)
     joined: list[tuple[int, int]] = []
     for first, last in spans:
