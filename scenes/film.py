@@ -63,6 +63,9 @@ FILM: tuple[Row, ...] = (
     # The same warp marches on: its light streaks, nothing else moves.
     Row("divergence", "scenes.divergence", "Divergence", 33, 6, "one if, and half the warp waits",
         transition=Cut("streak", 0.15, 0.6, heading=180.0, travel=0.0), written=8),
+    # Round to what the waiting warp has asked for.
+    Row("stalls", "scenes.stalls", "Stalls", 39, 6, "slow kernels wait",
+        transition=Cut("whip", 1.0, 1.0)),
     # Second drop: the waiting warp bursts, the towers shine beneath it.
     Row("roof-2", "scenes.roof", "Roof2", 45, 8, "a tile in shared memory climbs", ("coalesced", "shared", "tile_1d"),
         Cut("shatter", 1.5, 2.5, travel=1.4)),

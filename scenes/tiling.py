@@ -129,13 +129,13 @@ class Tiling(Passage):
             seen = window(start, self.clock.beats + 9.0, 0.4)
             self.text_later(seen, lambda which=which, name=name, seen=seen: self.name_pile(which, name, seen))  # type: ignore[misc]
             if self.piles[which].known:
-                last = which + 1 == len(RUNGS)
-                now = window(start, self.clock.beats + 9.0 if last else self.lands(which + 1) - 0.5, 0.3)
+                after = [self.lands(k) - 0.5 for k in range(which + 1, len(RUNGS)) if self.piles[k].known]
+                now = window(start, min(after, default=self.clock.beats + 9.0), 0.3)
                 self.text_later(now, lambda which=which, now=now: self.bytes_moved(which, now))  # type: ignore[misc]
 
     def name_pile(self, which: int, name: str, seen: Callable[[float], float]) -> Sequence[Item]:
         rung, at = self.rung(name), (PILES[which], -SIZE[1] / 2, 0.0)
-        return [Text(rung.title if rung else name, SMALL.coloured(TEXT), 0, 52, "centre", seen, at)]
+        return [Text(rung.title if rung else f"{name} not measured", SMALL.coloured(TEXT), 0, 52, "centre", seen, at)]
 
     def bytes_moved(self, which: int, now: Callable[[float], float]) -> Sequence[Item]:
         name, scale = RUNGS[which], 1e-9

@@ -1,0 +1,47 @@
+"""What a rung's tensor-core instruction multiplies: its shape, read from the entry point that the record names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from measure.records import Rung
+
+LANES = 32  # threads of a warp
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """D = A B + C for m x k values of A and k x n of B, issued together by all lanes of `warps` warps (PTX ISA)."""
+
+    name: str
+    m: int
+    n: int
+    k: int
+    warps: int = 1
+
+    @property
+    def shape(self) -> str:
+        """As PTX writes it, such as m16n8k16."""
+        return f"m{self.m}n{self.n}k{self.k}"
+
+    @property
+    def flop(self) -> int:
+        """A multiplication and an addition for each of m x n x k."""
+        return 2 * self.m * self.n * self.k
+
+    @property
+    def lanes(self) -> int:
+        return self.warps * LANES
+
+
+MMA_SYNC = Instruction("mma.sync", 16, 8, 16)
+FMA_FLOP = 2 * LANES  # of one FMA instruction of a warp: each lane multiplies and adds once
+
+
+def instruction_of(rung: Rung | None) -> Instruction:
+    """That of a rung of the bf16 ladder: `wgmma_*` multiplies 64 x 16 by 16 x BN for four warps, all others issue mma.sync."""
+    build = rung.builds[-1] if rung and rung.builds else None
+    if build is None or not build.entry.startswith("wgmma"):
+        return MMA_SYNC
+    sizes = dict(option[2:].split("=", 1) for option in build.options if option.startswith("-D") and "=" in option)
+    return Instruction("wgmma", 64, int(sizes.get("BN", 256)), 16, 4)

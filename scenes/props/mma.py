@@ -1,0 +1,208 @@
+"""One tensor-core instruction as a thing to look at: the tiles A and B are walls that meet over the floor of sums C.
+
+m runs along x, n along y, k upwards: A stands behind the floor (m x k), B to its left (k x n), so that an edge of each is as
+long as the edge of C that it belongs to.  Where they meet, all k layers of products are there at once, and fall into C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scenes.props.cube import Vector
+from scenes.props.instruction import LANES, Instruction
+from scenes.stage.keys import Track, leave, overshoot, ramp
+from scenes.stage.overlay import Text, Value
+from scenes.stage.palette import COMPUTE, MEMORY, PLATE, QUIET, STEEL, TEXT, mix
+from scenes.stage.type import SMALL
+from scenes.stage.world import Boxes, World
+
+Floats = NDArray[np.float64]
+MOST = 16  # cells drawn along an edge; of a longer one a cell stands for several values
+CELL, TALL, FILL = 0.16, 0.078, 0.82  # pitch along m and n, and along k; share of it that is filled
+GAP = 0.14  # between the floor and a wall that has arrived
+PITCH, LANE = 0.155, 0.115  # of the lanes, and the edge of one
+FRONT = -1.5  # y of the lanes, from the middle of C
+ROW = 0.17  # from warp to warp
+LOW, HIGH = 0.16, 0.34  # heights of a lane at rest and at work
+
+
+@dataclass(slots=True)
+class Tensor:
+    """Stands with the middle of C on `foot`.
+
+    `apart` is 1 while the walls are far and 0 where they meet, at beat `meet`; `stand` 1 to 0 sinks them; `size` scales all.
+    """
+
+    shape: Instruction
+    foot: Vector
+    meet: float
+    apart: Track
+    stand: Track
+    size: Track
+
+    @property
+    def cells(self) -> tuple[int, int, int]:
+        """Cells drawn along m, n and k."""
+        return min(self.shape.m, MOST), min(self.shape.n, MOST), min(self.shape.k, MOST)
+
+    def reach(self, beat: float) -> tuple[float, float]:
+        """Half the floor's width and depth."""
+        m, n, _ = self.cells
+        return m * CELL * self.size(beat) / 2, n * CELL * self.size(beat) / 2
+
+    def a(self, beat: float) -> Floats:
+        """Middles of A's cells, (m, k, 3)."""
+        (m, _, k), (_, deep) = self.cells, self.reach(beat)
+        x, z = np.meshgrid(_steps(m) * CELL * self.size(beat), (np.arange(k) + 0.5) * TALL * self.stand(beat), indexing="ij")
+        far = deep + GAP + 0.95 * self.apart(beat)
+        return np.asarray(np.stack([x, np.full_like(x, far), z + 0.12 + 0.08 * self.apart(beat)], -1) + np.array(self.foot))
+
+    def b(self, beat: float) -> Floats:
+        """Middles of B's cells, (k, n, 3)."""
+        (_, n, k), (wide, _) = self.cells, self.reach(beat)
+        z, y = np.meshgrid((np.arange(k) + 0.5) * TALL * self.stand(beat), -_steps(n) * CELL * self.size(beat), indexing="ij")
+        far = wide + GAP + 1.15 * self.apart(beat)
+        return np.asarray(np.stack([np.full_like(y, -far), y, z + 0.12 + 0.08 * self.apart(beat)], -1) + np.array(self.foot))
+
+    def c(self, beat: float) -> Floats:
+        """Middles of the bases of C's cells, (m, n, 3)."""
+        m, n, _ = self.cells
+        x, y = np.meshgrid(_steps(m) * CELL * self.size(beat), -_steps(n) * CELL * self.size(beat), indexing="ij")
+        return np.asarray(np.stack([x, y, np.zeros_like(x)], -1) + np.array(self.foot))
+
+    def fallen(self, beat: float) -> float:
+        """0..1, how far the products have come down into the sums."""
+        return ramp(beat, self.meet + 0.5, 1.1, leave)
+
+    def draw(self, world: World, beat: float) -> None:
+        stand, size = self.stand(beat), self.size(beat)
+        if stand > 0.02:
+            near = 1.0 - self.apart(beat)
+            for cells, extent in (
+                (self.a(beat), (CELL * FILL * size, 0.07, TALL * FILL * stand)),
+                (self.b(beat), (0.07, CELL * FILL * size, TALL * FILL * stand)),
+            ):
+                middle = cells.reshape(-1, 3)
+                colour = mix(mix(PLATE, MEMORY, 0.7), MEMORY, near)
+                world.add(Boxes.of(middle - np.array(extent) / 2, extent, colour, 0.25 + 0.4 * near, 0.6, shadow=0.0))
+        self._sums(world, beat, size)
+        self._products(world, beat)
+
+    def _sums(self, world: World, beat: float, size: float) -> None:
+        base, warm = self.c(beat).reshape(-1, 3), ramp(beat, self.meet + 1.2, 0.4)
+        edge, tall = CELL * FILL * size, (0.04 + 0.12 * ramp(beat, self.meet + 1.2, 0.5, overshoot)) * size
+        colour = mix(mix(STEEL, QUIET, 0.1), COMPUTE, warm)
+        world.add(Boxes.of(base - (edge / 2, edge / 2, 0.0), (edge, edge, tall), colour, 0.4 * warm, 0.9, shadow=0.4))
+
+    def _products(self, world: World, beat: float) -> None:
+        """k layers of m x n products, drawn as strips along n."""
+        fallen, (m, _, k) = self.fallen(beat), self.cells
+        if beat < self.meet - 1e-6 or fallen > 0.97:
+            return
+        burst = ramp(beat, self.meet, 0.25, overshoot)
+        (_, deep), left = self.reach(beat), 1.0 - fallen
+        x, z = np.meshgrid(_steps(m) * CELL, (np.arange(k) + 0.5) * TALL * left, indexing="ij")
+        size = np.array([CELL * FILL * burst, 2 * deep * burst, max(TALL * 0.6 * left, 0.004)])
+        at = np.stack([x, np.zeros_like(x), z + 0.18], -1).reshape(-1, 3) + np.array(self.foot)
+        world.add(Boxes.of(at - size / 2, size, mix(PLATE, COMPUTE, 0.8), 0.3, 0.6, shadow=0.0, alpha=0.8))
+
+
+@dataclass(slots=True)
+class WarpLanes:
+    """The lanes of `warps` warps in front of it, a row each; on each beat of `fires` all of them are at work at once.
+
+    From beat `single` on each of the last warp's lanes, the nearest row, holds one product of its own: what an FMA instruction
+    makes.  `stand` 1 to 0 sinks them.
+    """
+
+    foot: Vector
+    warps: int
+    thread: int
+    fires: tuple[float, ...]
+    single: float
+    stand: Track
+
+    def x(self) -> Floats:
+        """Middles of the lanes, (32,)."""
+        return np.asarray(self.foot[0] + _steps(LANES) * PITCH)
+
+    def heat(self, beat: float) -> float:
+        return max(ramp(beat, fire - 0.12, 0.12) * (1.0 - ramp(beat, fire + 0.6, 1.0)) for fire in self.fires)
+
+    def tall(self, beat: float) -> float:
+        return (LOW + (HIGH - LOW) * self.heat(beat)) * self.stand(beat)
+
+    def seat(self, beat: float) -> Vector:
+        """Where the cube of the followed lane stands."""
+        return float(self.x()[self.thread]), self.foot[1] + FRONT, self.foot[2] + max(0.0, self.tall(beat) - LANE)
+
+    def draw(self, world: World, beat: float) -> None:
+        tall, heat = self.tall(beat), self.heat(beat)
+        if tall < 0.01:
+            return
+        x, far = np.tile(self.x(), self.warps), ROW * np.repeat(np.arange(self.warps), LANES)  # behind the nearest row
+        at = np.column_stack([x, self.foot[1] + FRONT + far, np.full(len(x), self.foot[2])])
+        high = np.where(np.arange(len(x)) != self.thread, tall, max(tall - LANE - 0.01, 0.0))
+        some, near = high > 0.005, at[:LANES]
+        size = np.column_stack([np.full((len(x), 2), LANE), high])
+        colour = mix(mix(STEEL, QUIET, 0.34), COMPUTE, heat)
+        world.add(Boxes.of((at - (LANE / 2, LANE / 2, 0.0))[some], size[some], colour, 0.4 * heat, 0.7))
+        product = ramp(beat, self.single - 0.05, 0.3, overshoot) * self.stand(beat)
+        if product > 0.02:
+            edge = np.array([CELL * FILL, CELL * FILL, TALL * FILL]) * product
+            world.add(Boxes.of(near + np.array([0.0, 0.0, tall + 0.12]) - edge / 2, edge, COMPUTE, 0.5, 0.8, shadow=0.3))
+
+
+@dataclass(slots=True)
+class Card:
+    """An instruction: a plate that falls on all lanes at once and lands on its beat; its words stand on its face."""
+
+    lanes: WarpLanes
+    beat: float
+
+    def shown(self, beat: float) -> float:
+        return ramp(beat, self.beat - 1.2, 0.4) * (1.0 - ramp(beat, self.beat + 0.9, 0.5))
+
+    def base(self, beat: float) -> float:
+        floor = self.lanes.foot[2] + HIGH + 0.03
+        return floor + 0.55 * (1.0 - ramp(beat, self.beat - 0.3, 0.3, lambda u: u * u))
+
+    def words(self, beat: float) -> Vector:
+        """Middle of the baseline of what it says."""
+        return self.lanes.foot[0], self.lanes.foot[1] + FRONT - LANE, self.base(beat) + 0.09
+
+    def draw(self, world: World, beat: float) -> None:
+        shown = self.shown(beat)
+        if shown > 0.01:
+            wide = LANES * PITCH
+            corner = (self.lanes.foot[0] - wide / 2, self.lanes.foot[1] + FRONT - LANE + 0.01, self.base(beat))
+            world.add(Boxes.of(corner, (wide, 2 * LANE, 0.34), mix(STEEL, PLATE, 0.35), edge=1.2, alpha=0.95 * shown))
+
+
+def labels(tensor: Tensor, early: Value, late: Value) -> list[Text]:
+    """The shapes: over A and over B while they are apart (`early`), at the floor of sums once they have met (`late`)."""
+
+    def over(wall: Callable[[float], Floats], row: Callable[[Floats], Floats]) -> Callable[[float], Vector]:
+        def at(beat: float) -> Vector:
+            x, y, z = row(wall(beat)).mean(0)
+            return float(x), float(y), float(z) + TALL
+
+        return at
+
+    m, n, k = tensor.shape.m, tensor.shape.n, tensor.shape.k
+    wide, _ = tensor.reach(0.0)
+    x, y, z = tensor.foot
+    style = SMALL.coloured(TEXT)
+    return [
+        Text(f"A  {m} × {k}", style, 0, -18, "centre", early, over(tensor.a, lambda cells: cells[:, -1]), yields=True),
+        Text(f"B  {k} × {n}", style, 0, -18, "centre", early, over(tensor.b, lambda cells: cells[-1]), yields=True),
+        Text(f"C  {m} × {n}", style, 22, 10, "left", late, (x + wide, y, z), yields=True),
+    ]
+
+
+def _steps(count: int) -> Floats:
+    return np.asarray(np.arange(count) - (count - 1) / 2)
