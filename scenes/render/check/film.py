@@ -47,7 +47,7 @@ class Film:
         if not beside.is_file():
             raise RequestError(f"{path}: its claims are missing: expected {beside.name} beside it, as `render` leaves it")
         body = claims_file.read(beside)
-        music = tracks.open(track or body["track"]["file"])
+        music = claims_file.track_of(body, track)
         if hashlib.sha256(music.path.read_bytes()).hexdigest() != body["track"]["sha256"]:
             raise RequestError(f"{path}: was made with another sound than {music.path} holds: name that one with --track")
         dataset = Dataset.open(list(specs)) if specs else claims_file.dataset_of(body)
