@@ -54,6 +54,7 @@ def summary(heard: Heard) -> str:
     ]
     if heard.found is not None:
         found = heard.found
+        lines.append(f"is it felt twice as fast, or half? --bpm {2 * found.bpm:.0f}, or --bpm {found.bpm / 2:.0f}")
         lines.append(
             f"beats {'sure' if found.sure else 'uncertain'} (agreement {found.agreement:.2f}), "
             f"bars {'sure' if found.sure_of_bars else 'uncertain'} (contrast {found.contrast:.2f})"
