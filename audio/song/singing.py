@@ -21,7 +21,6 @@ SHORTEST = 0.06  # seconds that a vowel lasts at least
 EDGE = 0.05  # seconds at a vowel's ends that are not stretched
 GLIDE = 0.075  # seconds from one pitch to the next
 EARLY = 0.045  # seconds before a note at which its pitch is set out for
-CONSONANT_GAIN = 7.0  # dB by which unvoiced consonants, taken over as they were said, are lifted: a song drowns them
 CLOSURE = 0.04  # seconds of quiet before a burst
 Wave = NDArray[np.float64]
 
@@ -37,12 +36,16 @@ class SungNote:
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a take differs from another: cents off, depth of vibrato in cents, a seed of its drift, scale of its formants."""
+    """How a take differs from another: cents off, depth of vibrato in cents, a seed of its drift, scale of its formants.
+
+    `consonants` is by how many dB unvoiced consonants, taken over as they were said, are lifted: a song drowns them.
+    """
 
     cents: float = 0.0
     vibrato: float = 22.0
     seed: int = 1
     formants: float = 1.0
+    consonants: float = 7.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,7 @@ def sing(speech: Speech, analysis: Analysis, notes: tuple[SungNote, ...], manner
     spectrum = np.ascontiguousarray(spectrum * 10.0 ** (gain[:, None] / 10.0))
     out: Wave = pyworld.synthesize(pitch, spectrum, np.ascontiguousarray(noise), RATE, PERIOD)
     out = out * np.interp(np.arange(len(out)) / RATE, times, np.convolve(active, np.ones(5) / 5.0, "same"))
-    _consonants(out, speech.sound, kept, np.interp([k.to for k in kept], times, gain))
+    _consonants(out, speech.sound, kept, np.interp([k.to for k in kept], times, gain) + manner.consonants)
     return out
 
 
@@ -210,5 +213,5 @@ def _consonants(out: Wave, spoken: Wave, kept: list[_Kept], gains: Wave) -> None
             continue
         window = np.ones(count)
         window[:cross], window[-cross:] = np.linspace(0.0, 1.0, cross), np.linspace(1.0, 0.0, cross)
-        louder = 10.0 ** ((gain + CONSONANT_GAIN) / 20.0)
+        louder = 10.0 ** (gain / 20.0)
         out[to : to + count] = out[to : to + count] * (1.0 - window) + spoken[source : source + count] * louder * window

@@ -54,7 +54,7 @@ VERSE_1 = (
         "verse-1-cores", "verse", F, "Dm7 Dm7 Bbmaj7 Bbmaj7 Gm7 Csus4",
         (
             sung(0, "'Just a few 'cores is the 'old way to 'play,", "F4:4 F4:2 F4:2 E4:4 D4:2 D4:2 F4:4 G4:2 F4:2 A4:7"),
-            sung(32, "'small cores, so 'man·y, will 'car·ry the 'day.", "Bb4:4 A4:2 A4:2 G4:4 F4:2 F4:2 D4:4 F4:2 G4:2 F4:7"),
+            sung(32, "'man·y small 'cores work to·'geth·er to·'day.", "Bb4:4 A4:2 A4:2 G4:4 F4:2 F4:2 D4:4 F4:2 G4:2 F4:7"),
         ),
         cores=(1, 1.0), many=(3, 1.0),
     ),
@@ -63,7 +63,7 @@ VERSE_1 = (
         (
             sung(0, "'Block times its 'size, and then 'add your own 'place:",
                  "F4:4 F4:2 F4:2 A4:4 G4:2 G4:2 F4:4 G4:2 F4:2 A4:7"),
-            sung(32, "'now 'ev·ery 'thread has its 'num·ber in 'space.",
+            sung(32, "'so 'ev·ery 'thread finds its 'num·ber in 'space.",
                  "A4:4 A4:2 A4:2 Bb4:4 A4:2 G4:2 F4:4 G4:2 A4:2 Bb4:7"),
         ),
         indexing=(1, 1.0), formula=(1, 1.0), number=(4, 1.0),
@@ -84,7 +84,7 @@ VERSE_2 = (
     _part(
         "verse-2-warps", "verse", F, "Dm7 Dm7 Bbmaj7 Bbmaj7",
         (
-            sung(0, "'Here in a 'warp all the 'lanes move as 'one;",
+            sung(0, "'All of the 'lanes in a 'warp move as 'one;",
                  "F4:4 F4:2 F4:2 A4:4 G4:2 G4:2 F4:4 G4:2 G4:2 A4:7"),
             sung(32, "'one in·'struc·tion, and 'all of them 'run.", "Bb4:4 Bb4:4 A4:4 G4:2 G4:2 F4:4 F4:2 G4:2 F4:7"),
         ),
@@ -103,7 +103,7 @@ VERSE_2 = (
     _part(
         "verse-2-stalls", "verse", F, "Bb C Am Dm Gm C",
         (
-            sung(0, "'Ask for some 'da·ta, it 'comes from a·'far;", "F4:4 F4:2 F4:2 Bb4:4 A4:2 G4:2 G4:4 G4:2 A4:2 C5:7"),
+            sung(0, "'Mem·ory is 'big, but the 'da·ta is 'far;", "F4:4 F4:2 F4:2 Bb4:4 A4:2 G4:2 G4:4 G4:2 A4:2 C5:7"),
             sung(32, "'slow 'ker·nels 'wait, and they 'stay where they 'are.",
                  "A4:4 A4:2 A4:2 C5:4 A4:2 A4:2 A4:4 A4:2 G4:2 A4:7"),
         ),
@@ -115,7 +115,7 @@ VERSE_3 = (
     _part(
         "verse-3-coalescing", "verse", F, "Dm7 Dm7 Bbmaj7 Bbmaj7 Gm7 Csus4",
         (
-            sung(0, "'Read side by 'side, and one 'trip takes it 'all;",
+            sung(0, "'Read them to·'geth·er, one 'trip takes it 'all;",
                  "F4:4 F4:2 F4:2 A4:4 G4:2 F4:2 F4:4 G4:2 F4:2 A4:7"),
             sung(32, "'scat·ter the 'lanes and the 'speed has to 'fall.",
                  "Bb4:4 A4:2 G4:2 A4:4 G4:2 F4:2 G4:4 F4:2 E4:2 D4:7"),
@@ -138,8 +138,8 @@ BRIDGE = (
     _part(
         "bridge-tensor", "bridge", A_FLAT, "Db Eb Fm Db Eb Fm",
         (
-            sung(0, "'One in·'struc·tion, a 'tile full of 'math:", "Ab4:4 Ab4:4 F4:4 F4:2 Ab4:2 Bb4:4 Bb4:2 Ab4:2 G4:10"),
-            sung(48, "'this is a 'ten·sor core 'show·ing the 'path.",
+            sung(0, "'One in·'struc·tion, a 'tile at a 'time;", "Ab4:4 Ab4:4 F4:4 F4:2 Ab4:2 Bb4:4 Bb4:2 Ab4:2 G4:10"),
+            sung(48, "'this is how 'ten·sor cores 'help us to 'climb.",
                  "Ab4:4 Ab4:2 Ab4:2 C5:4 Bb4:2 Ab4:2 Bb4:4 Bb4:2 Ab4:2 Bb4:10"),
         ),
         tensor_cores=(1, 1.0),
@@ -147,7 +147,7 @@ BRIDGE = (
     _part(
         "bridge-attention", "bridge", A_FLAT, "Db Eb Fm Db Eb Fm",
         (
-            sung(0, "'No·bod·y 'stores the big 'square on the 'way;",
+            sung(0, "'There is no 'room for the 'square, so we 'say:",
                  "Ab4:4 Ab4:2 Ab4:2 F4:4 F4:2 Ab4:2 Bb4:4 Bb4:2 Ab4:2 G4:10"),
             sung(48, "'stream it in 'tiles, 'on·ly 'sums have to 'stay.",
                  "Ab4:4 Ab4:2 Ab4:2 C5:4 C5:2 C5:2 Bb4:4 Ab4:2 Ab4:2 Bb4:10"),
@@ -194,7 +194,7 @@ SONG = Song(
         *VERSE_1,
         chorus(1, "'Speed has a 'roof and it 'shines so 'bright.", "G4:4 A4:2 G4:2 C5:4 Bb4:2 A4:2 A4:4 G4:4 F4:8", 0, {}),
         *VERSE_2,
-        chorus(2, "'Shar·ing the 'load makes the 'bur·den so 'light.",
+        chorus(2, "'Share what you 'load and the 'bur·den is 'light.",
                "G4:4 A4:2 G4:2 C5:4 Bb4:2 A4:2 A4:4 G4:2 G4:2 F4:8", 0, {}),
         *VERSE_3,
         chorus(3, "'Reg·is·ters 'car·ry the 'math that we 'write.",

@@ -30,27 +30,25 @@ from audio.song.theory import MAJOR
 
 Wave = NDArray[np.float64]
 Mixture = tuple[tuple[str, float], ...]
-MAIN: Mixture = (("af_heart", 0.5), ("af_bella", 0.5))
-OTHER: Mixture = (("af_heart", 0.3), ("af_bella", 0.7))
+MIXTURE: Mixture = (("af_heart", 0.5), ("af_bella", 0.5))
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One singer's part: which voice, in what manner, and how many seconds behind the note."""
+    """One singer's part: in what manner, and how many seconds behind the note."""
 
     name: str
-    voice: Mixture
     manner: Manner
     late: float = 0.0
 
 
-LEAD_LAYER = Layer("lead", MAIN, Manner())
+LEAD_LAYER = Layer("lead", Manner())
 LAYERS = (
     LEAD_LAYER,
-    Layer("double-left", OTHER, Manner(cents=8.0, vibrato=16.0, seed=2, formants=1.02), 0.011),
-    Layer("double-right", MAIN, Manner(cents=-8.0, vibrato=18.0, seed=3, formants=0.98), 0.018),
-    Layer("below", OTHER, Manner(cents=3.0, vibrato=14.0, seed=4, formants=0.97), 0.008),
-    Layer("above", MAIN, Manner(cents=-4.0, vibrato=14.0, seed=5, formants=1.03), 0.014),
+    Layer("double-left", Manner(cents=8.0, vibrato=16.0, seed=2, formants=1.02, consonants=-3.0), 0.011),
+    Layer("double-right", Manner(cents=-8.0, vibrato=18.0, seed=3, formants=0.98, consonants=-3.0), 0.018),
+    Layer("below", Manner(cents=3.0, vibrato=14.0, seed=4, formants=0.97, consonants=-3.0), 0.008),
+    Layer("above", Manner(cents=-4.0, vibrato=14.0, seed=5, formants=1.03, consonants=-3.0), 0.014),
 )
 HARMONIES = ("below", "above")  # they sing in choruses and in the outro only
 
@@ -77,11 +75,11 @@ def takes(song: Song, keep: Path, progress: Progress | None = None) -> Iterator[
 
 
 def _parts(song: Song) -> Iterator[tuple[Layer, int, SungLine, list[int]]]:
-    for layer in LAYERS:
-        for first, part in zip(song.starts(), song.parts, strict=True):
-            if layer.name in HARMONIES and part.kind not in ("chorus", "outro"):
-                continue
-            for line in part.lines:
+    for first, part in zip(song.starts(), song.parts, strict=True):
+        for line in part.lines:
+            for layer in LAYERS:
+                if layer.name in HARMONIES and part.kind not in ("chorus", "outro"):
+                    continue
                 pitches = {"below": harmony, "above": above}.get(layer.name, _melody)(part, line)
                 yield layer, (first - 1) * STEPS + line.syllables[0].step, line, pitches
 
@@ -135,26 +133,27 @@ def _sources() -> str:
 
 def _take(keep: Path, speaker: Speaker, layer: Layer, song: Song, line: SungLine, notes: tuple[SungNote, ...]) -> Wave:
     """A line sung, mono at 48 kHz, from LEAD seconds before its first note."""
-    spoken, analysis = _analysed(keep, speaker, _words(song, line), _rests(line), layer.voice)
+    spoken, analysis = _analysed(keep, speaker, _words(song, line), _rests(line))
     return np.asarray(signal.resample_poly(singing.sing(spoken, analysis, notes, layer.manner), RATE // speech.RATE, 1))
 
 
-_memory: dict[str, tuple[Speech, singing.Analysis]] = {}
+_last: dict[str, tuple[Speech, singing.Analysis]] = {}  # the line that is being sung; its layers come one after the other
 
 
 def _analysed(
-    keep: Path, speaker: Speaker, words: tuple[tuple[phonemes.Sounds, ...], ...], rests: tuple[bool, ...], voice: Mixture
+    keep: Path, speaker: Speaker, words: tuple[tuple[phonemes.Sounds, ...], ...], rests: tuple[bool, ...]
 ) -> tuple[Speech, singing.Analysis]:
     """The spoken line, from the folder if it is there, and its analysis; takes of the same words share both."""
-    asked = json.dumps([[[asdict(s) for s in word] for word in words], rests, voice])
+    asked = json.dumps([[[asdict(s) for s in word] for word in words], rests, MIXTURE])
     key = hashlib.sha256((_sources() + asked).encode()).hexdigest()[:32]
-    if key not in _memory:
+    if key not in _last:
         path = keep / f"{key}.npz"
         if not path.is_file():
-            _store(path, speaker.say(words, style(voice), rests))
+            _store(path, speaker.say(words, style(MIXTURE), rests))
         spoken = _load(path)
-        _memory[key] = (spoken, singing.analyse(spoken))
-    return _memory[key]
+        _last.clear()
+        _last[key] = (spoken, singing.analyse(spoken))
+    return _last[key]
 
 
 def _store(path: Path, spoken: Speech) -> None:
@@ -173,7 +172,7 @@ def _load(path: Path) -> Speech:
 def chopped(arrangement: Arrangement, song: Song, keep: Path, span: Span) -> Wave:
     """The hook's first vowel cut to notes, stereo (span.samples, 2): each chop a syllable sung on its own pitch."""
     out = np.zeros((span.samples, 2))
-    speaker, layer = Speaker(), Layer("chop", OTHER, Manner(vibrato=0.0, seed=6))
+    speaker, layer = Speaker(), Layer("chop", Manner(vibrato=0.0, seed=6))
     for note in arrangement.chops:
         if span.holds(note.step):
             sound = _chop(song, keep, speaker, layer, note)

@@ -20,19 +20,17 @@ from audio.song.voice import above
 
 # The CMU Pronouncing Dictionary's vowels of the song's words of two syllables or more; 1 is the main stress.
 CMU = {
-    "afar": "AH0 AA1", "again": "AH0 EH1", "along": "AH0 AO1", "around": "ER0 AW1", "begun": "IH0 AH1", "burden": "ER1 AH0",
-    "carry": "AE1 IY0", "data": "EY1 AH0", "decide": "IH0 AY1", "easy": "IY1 IY0", "every": "EH1 IY0",
-    "instruction": "IH0 AH1 AH0",
+    "again": "AH0 EH1", "along": "AH0 AO1", "around": "ER0 AW1", "begun": "IH0 AH1", "burden": "ER1 AH0", "carry": "AE1 IY0",
+    "data": "EY1 AH0", "decide": "IH0 AY1", "easy": "IY1 IY0", "every": "EH1 IY0", "instruction": "IH0 AH1 AH0",
     "kernel": "ER1 AH0", "kernels": "ER1 AH0", "launching": "AO1 IH0", "lighten": "AY1 AH0", "many": "EH1 IY0",
-    "memory": "EH1 IY0", "nobody": "OW1 AA2 IY2", "number": "AH1 ER0", "only": "OW1 IY0", "registers": "EH1 IH0 ER0", "scatter": "AE1 ER0",
-    "sharing": "EH1 IH0", "showing": "OW1 IH0", "tensor": "EH1 ER0", "today": "AH0 EY1",
-    "together": "AH0 EH1 ER0", "total": "OW1 AH0", "very": "EH1 IY0",
+    "memory": "EH1 IY0", "number": "AH1 ER0", "only": "OW1 IY0", "registers": "EH1 IH0 ER0", "scatter": "AE1 ER0",
+    "tensor": "EH1 ER0", "today": "AH0 EY1", "together": "AH0 EH1 ER0", "total": "OW1 AH0", "very": "EH1 IY0",
 }  # fmt: skip
 # "memory" is sung as it is spoken fast, without its middle vowel, as the dictionary's "every" is.
 RHYMES = {  # from the last stressed vowel on, after the same dictionary
-    "play": "EY", "day": "EY", "place": "EY S", "space": "EY S", "begun": "AH N", "run": "AH N", "one": "AH N", "no": "OW",
-    "go": "OW", "afar": "AA R", "are": "AA R", "all": "AO L", "fall": "AO L", "door": "AO R", "more": "AO R", "math": "AE TH",
-    "path": "AE TH", "way": "EY", "stay": "EY", "load": "OW D", "road": "OW D", "around": "AW N D", "found": "AW N D",
+    "play": "EY", "say": "EY", "place": "EY S", "space": "EY S", "begun": "AH N", "run": "AH N", "one": "AH N", "no": "OW",
+    "go": "OW", "far": "AA R", "are": "AA R", "all": "AO L", "fall": "AO L", "door": "AO R", "more": "AO R", "time": "AY M",
+    "climb": "AY M", "way": "EY", "stay": "EY", "load": "OW D", "road": "OW D", "around": "AW N D", "found": "AW N D",
     "light": "AY T", "height": "AY T", "bright": "AY T", "write": "AY T", "sight": "AY T", "today": "EY",
 }  # fmt: skip
 OPEN = ("EY", "AY", "OW", "AO", "AH", "AA", "AE", "AW")  # vowels that can be held: all but the close and short ones
