@@ -66,7 +66,7 @@ def _exit_code(error: Exception) -> int | None:
     refused = {
         "measure.errors": ("MeasureError",), "scenes.render.errors": ("RequestError",), "scenes.film": ("UnknownSceneError",),
         "scenes.stage.clock": ("OverrunError",), "audio.timeline": ("TimelineError",), "audio.tracks": ("TrackError",),
-        "audio.decode": ("DecodeError",), "audio.beats": ("BeatError",),
+        "audio.decode": ("DecodeError",), "audio.beats": ("BeatError",), "audio.song.speech": ("VoiceError",),
     }  # fmt: skip
     for code, table in ((1, failed), (2, refused)):
         for module, names in table.items():
@@ -335,7 +335,10 @@ def test(arguments: tuple[str, ...]) -> None:
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=OUT, metavar="DIR",
               help="Folder to write the sound and its timeline to.")  # fmt: skip
 def song(output: Path) -> None:
-    """Synthesise the project's own song again from its score."""
+    """Synthesise the project's own song again from its score: sung, instrumental, stems, timeline and captions.
+
+    Speaking the lines takes longest; they are kept in DIR, so that the same command goes on where it was stopped.
+    """
     from audio.song.__main__ import write
 
     try:
