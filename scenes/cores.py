@@ -116,10 +116,10 @@ class Cores(Passage):
         return np.asarray(1.0 + u * u * (2.35 * u + 1.35)) * (since > 0.0)
 
     def _heat(self, beat: float) -> Floats:
-        """From the fourth bar on all lanes work; a ring of more runs through them on each beat."""
-        on = ramp(beat, self.at(4) - 0.5, 1.0) * (1.0 - ramp(beat, self.at(6, 2), 2.0))
+        """From the fourth bar on all lanes work; a ring of more runs through them on each beat until the camera comes near."""
+        on = ramp(beat, self.at(4) - 0.5, 1.0) * (1.0 - ramp(beat, self.at(6, 1.5), 1.75))
         ring = np.exp(-(((self._far() - 1.25 * (beat - np.floor(beat)) + 0.05) / 0.16) ** 2))
-        return np.asarray(on * (0.42 + 0.5 * ring))
+        return np.asarray(on * (0.42 + 0.5 * ring * (1.0 - ramp(beat, self.at(5, 4), 1.0))))
 
     def _stream(self) -> None:
         """From the middle of the fourth bar on packets run along the memory's lines, two a beat."""
@@ -234,8 +234,6 @@ class Cores(Passage):
         """Memory on the left, the clock on the right."""
         shown = Track(0.0).to(1.0, self.at(5) + 0.3, 0.3, arrive).to(0.0, self.at(6, 1.3), 0.4)
         memory, gib = self.data.device.memory, 2.0**-30
-        stands = (
-            f"in {memory.packages} {'stacks' if self.chip.plan.stacked else 'chips'}" if self.chip.plan.memory else "memory"
-        )
+        stands = f"of memory {'beside the die' if self.chip.plan.stacked else 'around the package'}"
         self._fact("device.memory.size", "memory size", stands, LEFT, shown, f"GiB {memory.kind or ''}".strip(), gib)
         self._fact("device.boost_clock", "clock", "highest clock", RIGHT, shown, "MHz")

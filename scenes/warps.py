@@ -122,7 +122,7 @@ class Warps(Passage):
             beats = [*self._turns(k), *(range(int(self.alone), int(self.clock.beats)) if k == 0 else ())]
             for beat in beats:
                 said = next(words, "") if k == 0 else ""
-                tall, hang = (1.3, 1.35) if said else (0.55, 1.2)
+                tall, hang = (1.9 if beat < self.alone else 1.3, 1.35) if said else (0.55, 1.2)
                 card = self.prop(Press(warp, float(beat), lambda now: (-LANES / 2, LANES / 2), tall, hang, 0.4))
                 if said:
                     self.text(Text(said, FACT, 0, 15, "centre", card.shown, card.face))
@@ -136,7 +136,7 @@ class Warps(Passage):
             shown = Track(0.0).to(1.0, self.falls + 0.1 * k, 0.3, arrive).to(0.0, self.alone, 0.4)
 
             def lying(beat: float, k: int = k, warp: Warp = warp) -> TextPlane:
-                place = (LANES / 2 + 0.7, float(warp.row.y(beat)) - 0.45, 0.02)  # type: ignore[operator]
+                place = (LANES / 2 + 2.2, float(warp.row.y(beat)) - 0.45, 0.02)  # type: ignore[operator]
                 return TextPlane.lying(f"warp {k}", LABEL.coloured(QUIET), place, 0.95)
 
             signs.append((lying, shown))
@@ -184,11 +184,11 @@ class Warps(Passage):
         far = 0.5 + 0.5 * deep / 21.0  # the further back the block reaches, the further off
         path = Path([
             (0.0, (0.0, y0 + 3.0, 0.2, 36.0, -30.0, 30.0)),
-            (self.falls, (0.5, y0 + 0.3 * deep, 0.4, 45.0 * far, -20.0, 26.0)),
-            (self.steps, (1.2, y0 + 0.26 * deep, 0.6, 43.0 * far, -6.0, 18.0)),
-            (self.at(2, 3), (1.4, self._front(self.at(2, 3)) + 0.24 * deep, 0.8, 41.0 * far, 8.0, 15.0)),
-            (self.cards - 0.5, (1.6, y1 + 0.3 * deep, 3.1, 49.0 * far, 17.0, 13.5)),
-            (self.at(3, 3), (1.6, y1 + 0.28 * deep, 3.9, 49.0 * far, 25.0, 14.0)),
+            (self.falls, (1.4, y0 + 0.3 * deep, 0.4, 45.0 * far, -20.0, 26.0)),
+            (self.steps, (2.2, y0 + 0.26 * deep, 0.6, 43.0 * far, -6.0, 18.0)),
+            (self.at(2, 3), (2.6, self._front(self.at(2, 3)) + 0.24 * deep, 0.8, 41.0 * far, 8.0, 15.0)),
+            (self.cards - 0.5, (2.6, y1 + 0.3 * deep, 3.1, 49.0 * far, 17.0, 13.5)),
+            (self.at(3, 3), (2.6, y1 + 0.28 * deep, 3.9, 49.0 * far, 25.0, 14.0)),
             (self.alone, (2.5, y1 + 0.16 * deep, 2.9, 43.0, 35.0, 13.0)),
             (self.at(4, 3), (3.8, GOAL + 1.8, 1.7, 31.0, 47.0, 10.0)),
             (self.clock.beats, HERE),

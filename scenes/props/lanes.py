@@ -49,6 +49,7 @@ class Lanes:
     rows: int = field(init=False)
     _near: NDArray[np.bool_] = field(init=False)
     _fine: NDArray[np.bool_] = field(init=False)
+    _runs: Floats = field(init=False)
 
     def __post_init__(self) -> None:
         self.columns, self.rows = grid_of(self.each)
@@ -56,7 +57,10 @@ class Lanes:
         index = np.arange(len(corner))
         far = np.hypot(*(corner - corner[self.hero[0]]).T)
         self._fine = index == self.hero[0]
-        self._near = far < 1.15
+        self._near = far < 0.95
+        fronts = np.unique(corner[:, 1])
+        rows = [corner[corner[:, 1] == y, 0] for y in fronts]
+        self._runs = np.array([(x.min(), x.max() + SM_SIZE[0], y) for x, y in zip(rows, fronts, strict=True)])
 
     @property
     def pitch(self) -> tuple[float, float]:
@@ -102,11 +106,19 @@ class Lanes:
         ])  # fmt: skip
         colour, glow = _coloured(np.repeat(warm, self.columns))
         world.add(Boxes.of(np.column_stack([x, y, np.full(len(x), self.foot)]), size, colour, glow, edge=0.6, shadow=0.0))
-        across = corner[:, 1:] + np.arange(1, self.rows) * deep
-        a = np.column_stack([
-            np.repeat(corner[:, 0], self.rows - 1), across.ravel(), np.repeat(self.foot + high + 0.003, self.rows - 1)
-        ])  # fmt: skip
-        b = a + np.array([SM_SIZE[0], 0.0, 0.0])
+        level = bool(np.ptp(tall) < 1e-6) and int(which.sum()) >= len(which) - 1
+        spans = np.column_stack([corner[:, 0], corner[:, 0] + SM_SIZE[0], corner[:, 1], high])
+        self._cuts(world, np.column_stack([self._runs, np.full(len(self._runs), high[0])]) if level else spans)
+
+    def _cuts(self, world: World, spans: Floats) -> None:
+        """The dark lines between cells: over spans (M, 4) of left, right, front edge and height, all rows of cells of each.
+
+        Where all lanes are equally high one span goes over a whole row of tiles.
+        """
+        deep, lines = self.pitch[1], self.rows - 1
+        left, right, front, high = np.repeat(spans, lines, axis=0).T
+        y, z = front + np.tile(np.arange(1, self.rows) * deep, len(spans)), self.foot + high + 0.003
+        a, b = np.column_stack([left, y, z]), np.column_stack([right, y, z])
         world.add(Ribbons.of(a, b, (1 - FILL) * deep, mix(GROUND, STEEL, 0.2), alpha=0.6))
 
     def _cells(self, world: World, tall: Floats, heat: Floats, which: NDArray[np.int64]) -> None:

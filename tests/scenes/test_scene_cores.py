@@ -24,6 +24,7 @@ from scenes.stage.palette import MEMORY, THREAD
 from scenes.stage.passage import Context, Passage, Window
 from scenes.stage.ways import Packets
 from scenes.stage.world import Boxes, World
+from scenes.title import Title
 
 WIDTH, HEIGHT = 480, 270
 
@@ -111,10 +112,13 @@ def test_lanes_are_as_many_as_the_record_has_and_the_thread_is_one_of_them(small
 def test_columns_cut_by_lines_make_as_many_cells(small: Cores) -> None:
     lanes = next(prop for prop in small.props if isinstance(prop, Lanes))
     lanes._fine[:] = False
-    world = World()
-    lanes.draw(world, 15.0)
-    assert len(world.all_boxes().origin) == 14 * 8
-    assert len(world.all_ribbons().a) == 14 * 7  # eight rows have seven lines between them
+    for beat, spans in ((12.0 - 0.7, lanes.chip.plan.sms[:, 1].size), (15.0, 2)):  # on their way up tile by tile, then by rows
+        world = World()
+        lanes.draw(world, beat)
+        assert len(world.all_boxes().origin) == 14 * 8
+        lines = world.all_ribbons()
+        assert len(lines.a) == spans * 7  # eight rows have seven lines between them
+        assert (lines.b - lines.a)[:, 0].sum() >= 14 * 7 * 0.4 - 1e-3  # each as wide as a tile
 
 
 def test_the_first_lanes_stand_just_after_the_word_and_the_last_a_bar_later(small: Cores) -> None:
@@ -195,3 +199,15 @@ def test_the_thread_leaves_its_tower_and_lands_on_its_sm(small: Cores) -> None:
     assert z == pytest.approx(small.chip.floor + 0.07)
     heights = [way.place(beat)[2] for beat in np.arange(small.leaps, small.lands, 0.02)]
     assert max(heights) > way.place(small.leaps)[2] + 0.5
+
+
+def test_it_sees_the_thread_as_the_title_left_it(small: Cores) -> None:
+    title = Title(
+        Context(small.data, Timeline("t", 8.0, tuple(k / 2 for k in range(17)), tuple(range(0, 17, 4))), 1, 4), Window(0, 0)
+    )
+    title.setup()
+    title.construct()
+    stands, before, after = np.array(small.way.place(0.0)), title.camera_at(title.clock.beats), small.camera_at(0.0)
+    assert np.subtract(after.eye, stands) == pytest.approx(before.eye)
+    assert np.subtract(after.target, stands) == pytest.approx(before.target)
+    assert before.fov == after.fov and small.way.edge(0.0) == pytest.approx(0.8)
