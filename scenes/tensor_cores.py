@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import ClassVar
 
 from measure.dataset import Reading
 from measure.records import Rung
 from scenes.props.cube import Cube, Vector
-from scenes.props.instruction import FMA_FLOP, LANES, Instruction, instruction_of
+from scenes.props.instruction import FMA_FLOP, LANES, best_rung, data_type, instruction_of
 from scenes.props.mma import LANE, Card, Tensor, WarpLanes, labels
 from scenes.props.roofline import CUBE, FLOOR, Chart, Hall, Lot, Tower, towers
 from scenes.props.seats import Hall as Seats
@@ -18,7 +19,7 @@ from scenes.props.signs import Signs
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
 from scenes.stage.digits import Counter
-from scenes.stage.keys import Path, Track, arrive, leave, overshoot, ramp, smooth, window
+from scenes.stage.keys import Path, Track, arrive, leave, ramp, smooth, window
 from scenes.stage.overlay import Item, Number, Text
 from scenes.stage.palette import COMPUTE
 from scenes.stage.passage import Passage, Scenery
@@ -43,7 +44,7 @@ class TensorCores(Passage):
         self.chart = Chart.of(self.data)
         owned = self.data.ladder(BF16)
         self.bf16 = owned.value if owned else None
-        self.fastest, self.plain = self.best(BF16), self.best(FP32)
+        self.fastest = best_rung(self.data, BF16)
         self.shape = instruction_of(self.fastest)
         self.lands, self.meets, self.single = self.at(1, 3), self.at(2, 3), self.at(3)
         self.pulls, self.tops = self.at(4), self.at(5, 3)
@@ -72,16 +73,10 @@ class TensorCores(Passage):
 
     # ---- what the measurements say --------------------------------------------------------------------------------------
 
-    def best(self, ladder: str) -> Rung | None:
-        """The fastest verified rung of a ladder: one that failed its check has no rate."""
-        owned = self.data.ladder(ladder)
-        rated = [(rung.rate.value, rung) for rung in owned.value.rungs if rung.rate] if owned else []
-        return max(rated, key=lambda pair: pair[0])[1] if rated else None
-
-    def data_type(self, ladder: str) -> str:
-        """What a ladder multiplies, such as fp32."""
-        owned = self.data.ladder(ladder)
-        return owned.value.dtype.split(" in")[0] if owned else ""
+    @cached_property
+    def plain(self) -> Rung | None:
+        """The fastest verified fp32 rung; asked from bar 4 on, so that no frame before it depends on that ladder's rates."""
+        return best_rung(self.data, FP32)
 
     def roof(self) -> str:
         """The roof of the units that the fastest tensor rung computes on."""
@@ -104,25 +99,33 @@ class TensorCores(Passage):
         if self.chart is None:
             return
         chart, placed = self.chart, float(self.chart.placed)
-        still, none = Track(1.0), Track(0.0)
-        self.prop(Hall(chart, Track(placed), still, none, Track(1.0 - placed)))
-        names = dict.fromkeys([*self.rungs_before(), *([self.plain.name] if self.plain else [])])
-        self.prop(*towers(self.data, chart, {name: (lambda beat: 1.0) for name in names}).values())
+        self.prop(Hall(chart, Track(placed), Track(1.0), Track(0.0), Track(1.0 - placed)))
+        before = self.rungs_before()
+        self.prop(*towers(self.data, chart, dict.fromkeys(before, lambda beat: 1.0)).values())
+        grown = Track(0.0).to(1.0, self.at(4, 2), 1.0, arrive)
+
+        def risen(beat: float) -> float:
+            return grown(beat) if grown(beat) > 0.0 and self.plain and self.plain.name not in before else 0.0
+
+        def survey() -> Lot:
+            name = self.plain.name if self.plain else ""
+            return towers(self.data, chart, {name: grown})[name].lot
+
+        self.prop(Tower(survey, risen))
         roof, owned = self.data.get(f"roofs.{self.roof()}"), self.data.roof(self.roof())
         if roof is None or owned is None or self.fastest is None or self.fastest.rate is None:
             return
-        slope = Track(0.0).to(1.0, self.at(4, 3), 1.5, smooth)
-        beam = Track(0.0).to(1.0, self.at(5), 1.5, arrive)
+        slope, beam = Track(0.0).to(1.0, self.at(4, 3), 1.5), Track(0.0).to(1.0, self.at(5), 1.5, arrive)
         self.second = self.prop(SecondRoof(chart, roof.quantity.value, slope, beam))
         rate = self.fastest.rate.value
         lot = Lot(self.foot[0], 0.0, chart.z(rate), min(1.0, rate / roof.quantity.value))
-        rise = Track(0.0).to(1.0, self.tops, 3.4, overshoot)
+        rise = Track(0.0).to(1.0, self.tops, 3.4, arrive)  # no overshoot: nothing passes its roof
         self.tower = self.prop(Tower(lambda: lot, rise, lambda beat: 1.0))
         shown = window(self.at(4, 3), self.clock.beats - 0.75)
         self.text(*self.second.numerals(shown))
         issued = re.search(r"\((\S+)\)", owned.value.title)  # the instruction that the roof was measured with
-        higher = f"{self.data_type(BF16)} {issued[1] if issued else 'tensor cores'}"
-        self.prop(self.second.names(shown, self.data_type(FP32), higher, -26.0))
+        higher = f"{data_type(self.data, BF16)} {issued[1] if issued else 'tensor cores'}"
+        self.prop(self.second.names(shown, data_type(self.data, FP32), higher, -26.0))
 
     def shrink(self) -> Track:
         """The tile becomes the foot of its tower; where there is none it stays."""
@@ -135,8 +138,7 @@ class TensorCores(Passage):
         if u <= 0.0:
             return seat
         z = max(self.foot[2] + 0.2, self.tower.summit(beat) - CUBE) if self.tower else self.foot[2] + 0.2
-        goal = (self.foot[0], self.foot[1], z)
-        x, y, z = (a + (b - a) * u for a, b in zip(seat, goal, strict=True))
+        x, y, z = (a + (b - a) * u for a, b in zip(seat, (*self.foot[:2], z), strict=True))
         return x, y, z + 1.2 * 4.0 * u * (1.0 - u) * (1.0 - u)
 
     # ---- words ----------------------------------------------------------------------------------------------------------
@@ -152,7 +154,7 @@ class TensorCores(Passage):
 
     def count_the_math(self) -> None:
         """What one instruction does, counted as its products fall; and what an FMA of the warp does."""
-        shape: Instruction = self.shape
+        shape = self.shape
         shown, beside = window(self.at(1) + 0.25, self.pulls - 0.25), window(self.single, self.pulls - 0.25, 0.25)
         who = "one warp" if shape.warps == 1 else f"{shape.warps} warps"
         drawn = max(shape.m, shape.n) > max(self.tensor.cells)
@@ -162,7 +164,7 @@ class TensorCores(Passage):
 
         done = window(self.meets - 0.2, self.pulls - 0.25, 0.3)
         cells = " × ".join(str(a // b) for a, b in zip((shape.m, shape.n), self.tensor.cells[:2], strict=True))
-        lines: list[tuple[str | Callable[[float], str], float, float, Align, Callable[[float], float]]] = [
+        lines: list[tuple[str, float, float, Align, Callable[[float], float]]] = [
             (f"{shape.name} {shape.shape}", LEFT, 262, "left", shown),
             (f"{shape.lanes} lanes of {who}", LEFT, 308, "left", shown),
             ("issue it together", LEFT, 350, "left", shown),
@@ -179,9 +181,7 @@ class TensorCores(Passage):
         """The best fp32 rung, the best tensor rung as its tower rises, and how near that is to its own roof."""
         end = self.clock.beats + 9.0
         slow, fast, near = window(self.at(4, 2), self.at(5, 4)), window(self.at(4, 4), end), window(self.at(6), end)
-        if self.plain:
-            key, name = f"ladders.{FP32}.rungs.{self.plain.name}.rate", f"best {self.data_type(FP32)} rung"
-            self.text_later(slow, lambda: self.beside(self.data.get(key), name, slow))
+        self.text_later(slow, lambda: self.beside(self.plain_rate(), f"best {data_type(self.data, FP32)} rung", slow))
         if self.second is None or self.fastest is None:
             words = f"tensor cores not measured on {self.data.device.name}"
             self.text(Text(words, LABEL, LEFT, 262, opacity=window(self.pulls + 0.25, end)))
@@ -189,6 +189,9 @@ class TensorCores(Passage):
         best = self.fastest.name
         self.text_later(fast, lambda: self.tensor_rate(fast))
         self.text_later(near, lambda: self.beside(self.data.achieved(BF16, best), "of its own roof", near))
+
+    def plain_rate(self) -> Reading | None:
+        return self.data.get(f"ladders.{FP32}.rungs.{self.plain.name}.rate") if self.plain else None
 
     def beside(self, reading: Reading | None, words: str, shown: Callable[[float], float]) -> Sequence[Item]:
         """The smaller of two figures."""
@@ -211,7 +214,7 @@ class TensorCores(Passage):
         return [
             Text("on tensor cores", FACT, LEFT, 262, "left", shown),
             Counter(rate, climbed, NUMBER.coloured(COMPUTE), LEFT, 344, "left", shown),
-            Text(f"{rate.source} · {self.data_type(BF16)} GEMM {size}³", SMALL, LEFT, 392, "left", shown),
+            Text(f"{rate.source} · {data_type(self.data, BF16)} GEMM {size}³", SMALL, LEFT, 392, "left", shown),
         ]
 
     # ---- the picture ----------------------------------------------------------------------------------------------------
@@ -233,7 +236,7 @@ class TensorCores(Passage):
             (6, (x + 0.15, -0.5, 0.62, 6.0 * far, 24, 14)),
             (8, (x + 0.35, -0.6, 0.58, 5.8 * far, 28, 16)),
             (11.5, (x + 0.4, -0.6, 0.56, 5.6 * far, 18, 14)),
-            (14, (x - 6.6, 0.0, 5.4, 26.0, -14, 7)),
+            (14, (x - 6.4, 0.0, 6.4, 26.0, -14, 7)),
             (18, (x - 6.2, 0.0, 6.5, 26.0, -26, 5)),
             (22, (x - 5.2, 0.0, 7.1, 24.0, -34, 4)),
             (24, (x - 0.5, 0.0, top - 0.4, 9.0, -38, 3)),

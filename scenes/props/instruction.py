@@ -1,9 +1,10 @@
-"""What a rung's tensor-core instruction multiplies: its shape, read from the entry point that the record names."""
+"""The fastest rung of a ladder, and what its tensor-core instruction multiplies: read from the entry point in its record."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from measure.dataset import Dataset
 from measure.records import Rung
 
 LANES = 32  # threads of a warp
@@ -45,3 +46,16 @@ def instruction_of(rung: Rung | None) -> Instruction:
         return MMA_SYNC
     sizes = dict(option[2:].split("=", 1) for option in build.options if option.startswith("-D") and "=" in option)
     return Instruction("wgmma", 64, int(sizes.get("BN", 256)), 16, 4)
+
+
+def best_rung(data: Dataset, ladder: str) -> Rung | None:
+    """The fastest verified rung of a ladder (one that failed its check has no rate); None where none was measured."""
+    owned = data.ladder(ladder)
+    rated = [(rung.rate.value, rung) for rung in owned.value.rungs if rung.rate] if owned else []
+    return max(rated, key=lambda pair: pair[0])[1] if rated else None
+
+
+def data_type(data: Dataset, ladder: str) -> str:
+    """What a ladder multiplies, such as fp32; empty where there is no ladder."""
+    owned = data.ladder(ladder)
+    return owned.value.dtype.split(" in")[0] if owned else ""
