@@ -83,7 +83,7 @@ class Cores(Passage):
         return np.asarray(np.argsort(np.argsort(far)), float)
 
     def _rise(self, beat: float) -> Floats:
-        return np.array([ramp(beat, 0.5 * k - 0.05, 0.55, overshoot) for k in self._order()])
+        return np.array([ramp(beat, 0.5 * k - 0.05, 0.55, overshoot) if k else ramp(beat, 0.0, 1.0) for k in self._order()])
 
     def _labour(self, beat: float) -> Floats:
         """A task a beat for each core that stands; it lasts most of the beat."""
@@ -194,6 +194,8 @@ class Cores(Passage):
 
         def camera(beat: float) -> Camera:
             x, y, z, distance, azimuth, elevation = path(beat)
+            follow = 1.0 - ramp(beat, 0.5, 1.5)  # it rises with the thread's tower
+            z += (float(self.cpu.roof(beat)[OURS]) + APPROACH[1][1][2] - z) * follow if beat >= 0.0 else 0.0
             return Camera.orbit((x, y, z), distance, azimuth, elevation, near=0.02)
 
         return camera
