@@ -1,0 +1,26 @@
+"""What the warps of a kernel wait for: the hardware's stall reasons in plain words, and the greatest of a rung."""
+
+from __future__ import annotations
+
+from measure.records import Rung
+
+PREFIX = "warp_time_"  # of a rung's counters: shares of its warps' time, by reason
+# Nsight Compute's reasons (Nsight Compute documentation, warp states); others are shown by their own name.
+REASONS = {
+    "lg_throttle": "the queue for its loads is full",
+    "long_scoreboard": "for data of L1, L2 or DRAM",
+    "mio_throttle": "the queue for shared memory is full",
+    "short_scoreboard": "for data of shared memory",
+    "barrier": "for the other warps at a barrier",
+    "math_pipe_throttle": "for a free math pipe",
+    "wait": "for a fixed latency",
+    "not_selected": "ready: another warp was chosen",
+    "dispatch_stall": "for the dispatcher",
+    "no_instruction": "for its code",
+}
+
+
+def greatest(rung: Rung) -> str | None:
+    """The reason with the largest counted share of a rung's warp time, such as 'lg_throttle'; None where none was counted."""
+    shares = {key.removeprefix(PREFIX): share.value for key, share in rung.counters.items() if key.startswith(PREFIX)}
+    return max(shares, key=lambda reason: shares[reason]) if shares else None
