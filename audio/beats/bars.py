@@ -115,7 +115,9 @@ def _trace(
         t -= int(lengths[length])
         frames.append(t - pad)
         numbers.append(slots[slot][0] + 1)
-    inside = [(frame, number) for frame, number in zip(frames[::-1], numbers[::-1], strict=True) if 0 <= frame < count]
+    # A beat at the very start may have begun a frame before it.
+    both = ((max(frame, 0) if frame >= -1 else frame, n) for frame, n in zip(frames[::-1], numbers[::-1], strict=True))
+    inside = [(frame, number) for frame, number in both if 0 <= frame < count]
     return Bars(
         np.array([frame for frame, _ in inside], np.int64), np.array([number for _, number in inside], np.int64),
         slots[slot][2], score / max(count, 1),

@@ -33,11 +33,14 @@ class Labels:
 
 
 def label(frames: NDArray[np.int64], activations: Array, bands: Floats, anchor: int | None = None) -> Labels:
-    """Beats at these frames -> their numbers; `anchor` is the index of a beat that has to be a downbeat."""
+    """Beats at these frames -> their numbers; `anchor` is the index of a beat that has to be a downbeat.
+
+    With an anchor all bars are of one length: who says where bars begin means all of them.
+    """
     found = evidence(frames, activations, bands)
-    gain = found - NEEDED
+    gain, cut = found - NEEDED, CUT
     if anchor is not None:
-        gain[anchor] = 1e6
+        gain[anchor], cut = 1e6, -np.inf
     slots = slots_of(tuple(METRES))
     is_first = np.array([number == 0 for number, _, _ in slots])
     before = np.empty(len(slots), int)
@@ -47,8 +50,8 @@ def label(frames: NDArray[np.int64], activations: Array, bands: Floats, anchor: 
     score, came = emitted[0].copy(), np.zeros((len(frames), len(slots)), int)
     for t in range(1, len(frames)):
         moved, origin = score[before], before.copy()
-        early = is_first & (score.max() + CUT > moved)
-        moved, origin = np.where(early, score.max() + CUT, moved), np.where(early, int(score.argmax()), origin)
+        early = is_first & (score.max() + cut > moved)
+        moved, origin = np.where(early, score.max() + cut, moved), np.where(early, int(score.argmax()), origin)
         score, came[t] = moved + emitted[t], origin
     path = [int(score.argmax())]
     for t in range(len(frames) - 1, 0, -1):

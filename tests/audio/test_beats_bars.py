@@ -105,5 +105,9 @@ def test_a_dropped_beat_goes_on_in_step() -> None:
     starts = [*range(0, 16, 4), 16, *range(18, 34, 4)]  # one bar of two
     for k, frame in enumerate(frames):
         activations[frame] = (0.05, 0.8) if k in starts else (0.8, 0.05)
-    found = downbeats.label(np.array(frames), activations, np.full((len(activations), 136), 0.1, np.float32))
+    bands = np.full((len(activations), 136), 0.1, np.float32)
+    found = downbeats.label(np.array(frames), activations, bands)
     assert [k for k, number in enumerate(found.numbers) if number == 1] == starts
+    # Who says where bars begin means all of them.
+    said = downbeats.label(np.array(frames), activations, bands, anchor=4)
+    assert [k for k, number in enumerate(said.numbers) if number == 1] == [*range(0, 34, 4)]
