@@ -185,8 +185,8 @@ class Warps(Passage):
         path = Path([
             (0.0, (0.0, y0 + 3.0, 0.2, 36.0, -30.0, 30.0)),
             (self.falls, (1.4, y0 + 0.3 * deep, 0.4, 45.0 * far, -20.0, 26.0)),
-            (self.steps, (2.2, y0 + 0.26 * deep, 0.6, 43.0 * far, -6.0, 18.0)),
-            (self.at(2, 3), (2.6, self._front(self.at(2, 3)) + 0.24 * deep, 0.8, 41.0 * far, 8.0, 15.0)),
+            (self.steps, (2.2, y0 + 0.26 * deep, 0.5, 45.5 * far, -6.0, 18.0)),
+            (self.at(2, 3), (2.6, self._front(self.at(2, 3)) + 0.24 * deep, 0.6, 45.0 * far, 8.0, 15.0)),
             (self.cards - 0.5, (2.6, y1 + 0.3 * deep, 3.1, 49.0 * far, 17.0, 13.5)),
             (self.at(3, 3), (2.6, y1 + 0.28 * deep, 3.9, 49.0 * far, 25.0, 14.0)),
             (self.alone, (2.5, y1 + 0.16 * deep, 2.9, 43.0, 35.0, 13.0)),
