@@ -9,16 +9,21 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import av
+import numpy as np
 import pytest
 
+from audio import tracks
+from audio.decode import from_array
 from measure.dataset import MEASUREMENTS
 from scenes.film import Row
 from scenes.render import claims_file, report
 from scenes.render.cache import Cache
 from scenes.render.errors import RenderError, RequestError
+from scenes.render.lamps import decoded_sound
 from scenes.render.make import Report, Request, make, still, survey
 from scenes.render.progress import Lines
 
@@ -127,6 +132,30 @@ def test_one_scene_is_its_own_span_with_its_own_sound(cold: tuple[Request, Cache
                 tmp_path / "sequel.mp4", cache)  # fmt: skip
     assert part.drawn == 0
     assert decoded(part.film) == decoded(made.film)[-part.frames :]
+
+
+def test_the_sound_that_was_decoded_is_the_sound_of_the_film(cold: tuple[Request, Cache, Report], tmp_path: Path) -> None:
+    """A tone of 1 kHz in the place of the track's bursts, handed on as decoded: the file itself is not read again."""
+    request, cache, _ = cold
+    t = np.arange(round(request.timeline.duration * 48_000)) / 48_000
+    tone = np.repeat((8_000 * np.sin(2 * np.pi * 1000 * t)).astype(np.int16)[:, None], 2, axis=1)
+    made = make(replace(request, sound=from_array(tone)), tmp_path / "tone.mp4", cache)
+    heard = decoded_sound(made.film).mean(axis=1)
+    assert np.argmax(np.abs(np.fft.rfft(heard))) * 48_000 / len(heard) == pytest.approx(1000, abs=1)
+
+
+def test_the_claims_carry_the_timeline_that_the_film_was_laid_over(cold: tuple[Request, Cache, Report]) -> None:
+    request, _, made = cold
+    beside = request.track.path.with_name("short.timeline.json")
+    kept = beside.read_bytes()
+    beside.unlink()  # a user's track has none
+    try:
+        track = claims_file.track_of(claims_file.read(made.claims))
+    finally:
+        beside.write_bytes(kept)
+    assert track.path == request.track.path and track.timeline == request.track.timeline
+    with pytest.raises(tracks.TrackError, match="no such file: name the sound that the film was made with, with --track"):
+        claims_file.track_of(claims_file.read(made.claims), "moved.wav")
 
 
 def test_nothing_is_written_where_the_caller_stands(
