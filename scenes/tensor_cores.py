@@ -64,7 +64,7 @@ class TensorCores(Passage):
         self.count_the_math()
 
         # Bar 3: an FMA of the same warp beside it; bars 4 to 6: the second beam, and how near to it its best rung comes.
-        self.order("fma  fp32", self.single)
+        self.order("fma  fp32", self.single, 0.5)
         size = Track(LANE).to(CUBE, self.pulls + 1.0, 1.0)
         self.prop(Cube(self.thread, size=size, emission=0.8))
         self.say_the_rates()
@@ -143,9 +143,9 @@ class TensorCores(Passage):
 
     # ---- words ----------------------------------------------------------------------------------------------------------
 
-    def order(self, words: str, beat: float) -> None:
+    def order(self, words: str, beat: float, ahead: float = 1.2) -> None:
         """An instruction that falls on all lanes on a beat, with its name on it."""
-        card: Card = self.prop(Card(self.lanes, beat))
+        card: Card = self.prop(Card(self.lanes, beat, ahead))
 
         def face(now: float) -> TextPlane:
             return TextPlane.standing(words, CODE, card.words(now), 0.15, 0.0, "centre")

@@ -160,7 +160,7 @@ class Tiling(Passage):
     def letter(self, door: Door) -> None:
         """What stands in the world: the memory and the SM by name, the barrier's own words on its beam."""
         steel, cyan = CODE.coloured(mix(QUIET, TEXT, 0.3)), CODE.coloured(mix(MEMORY, TEXT, 0.25))
-        away, far = window(-9.0, self.contrast - 0.5), window(-9.0, self.times.uses[0] - 0.5)
+        away, far = window(-9.0, self.contrast - 0.5), window(-9.0, self.times.opens)
         signs = [
             (TextPlane.standing("SM", steel, (-HALF + 0.4, NEAR - 0.02, 0.35), 0.8), away),
             (TextPlane.lying("shared memory", cyan, (A_X, C_Y - 3.35, TOP + 0.01), 0.42, 0.0, "centre"), far),

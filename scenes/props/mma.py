@@ -163,9 +163,10 @@ class Card:
 
     lanes: WarpLanes
     beat: float
+    ahead: float = 1.2  # beats before it lands that it comes into sight
 
     def shown(self, beat: float) -> float:
-        return ramp(beat, self.beat - 1.2, 0.4) * (1.0 - ramp(beat, self.beat + 0.9, 0.5))
+        return ramp(beat, self.beat - self.ahead, self.ahead / 3) * (1.0 - ramp(beat, self.beat + 0.9, 0.5))
 
     def base(self, beat: float) -> float:
         floor = self.lanes.foot[2] + HIGH + 0.03

@@ -136,7 +136,7 @@ class Threads:
             go = ramp(beat, times.opens + 0.1 + 0.12 * (SIDE - 1 - row), 1.3)
             slot = np.column_stack([slots(row), np.full(SIDE, START + (LINE - START) * walk)])
             out[row, :, :2] = slot + (goal[row] - slot) * go
-            out[row, :, 2] = TOP + 0.5 * np.sin(np.pi * walk) + 1.5 * np.sin(np.pi * go) + stacked(times, beat)
+            out[row, :, 2] = TOP + 0.5 * np.sin(np.pi * walk) + 1.1 * np.sin(np.pi * go) + stacked(times, beat)
         return out
 
     def seat(self, beat: float) -> Vector:
