@@ -1,0 +1,201 @@
+"""Quantisation: fewer bits a weight are fewer bytes to read; four formats of one matrix race over equal tracks, as measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import ClassVar
+
+from scenes.props.bits import Bits
+from scenes.props.cube import Cube, Vector
+from scenes.props.signs import Signs
+from scenes.props.trains import GATE, Train, Trains
+from scenes.stage.camera import Camera
+from scenes.stage.claims import figure
+from scenes.stage.digits import Counter
+from scenes.stage.keys import Path, Track, arrive, ramp, smooth, window
+from scenes.stage.overlay import Item, Number, Text
+from scenes.stage.palette import MEMORY, QUIET, TEXT, mix
+from scenes.stage.passage import Passage, Scenery
+from scenes.stage.plane import TextPlane
+from scenes.stage.type import CODE, LABEL, NUMBER, SMALL
+from scenes.stage.world import Fog, Ground, Light, World
+
+LEFT, RIGHT = 96, 1824
+BIG, FINE, FINER = 318, 368, 406  # baselines of a number and of what explains it
+FORMATS = (("fp32", 32), ("fp16", 16), ("int8", 8), ("int4", 4))  # bits a weight, without scales
+TRACKS = (4.8, 1.6, -1.6, -4.8)  # y of each format
+GROUP, SCALE = 128, 16  # weights that share a scale, and its bits (kernels/gemv)
+ROW = -9.5  # y of the bits
+SLOWEST = 8.0  # beats that the fp32 weights take to pass: the scale of the race
+
+
+class Quantisation(Passage):
+    """Fewer bits, fewer bytes."""
+
+    name: ClassVar[str] = "quantisation"
+    title: ClassVar[str] = "QUANTISATION"
+    chapter: ClassVar[str] = "CUDA for Deep Learning, Ch. 9"
+    bars: ClassVar[int] = 6
+
+    def construct(self) -> None:
+        # Bars 1 and 2: one weight, bit by bit; it is folded on "number", on "lighten", on "load".
+        self.scale_at, self.start = self.at(3, 1.5), self.at(4)
+        folds = (self.at(1, 3), self.at(2), self.at(2, 3))
+        self.bits: Bits = self.prop(Bits(ROW, folds, Track(1.0).to(0.0, self.start - 0.25, 0.75), self.scale_at))
+        self.say_the_bits()
+
+        # Bar 4, on "more of them": the same matrix in four formats, each train as long as its bytes, as fast as it was read.
+        self.rungs = {name: self.fastest(name) for name, _ in FORMATS}
+        trains = [self.train(k) for k in range(len(FORMATS))]
+        self.trains: Trains = self.prop(Trains(trains, self.start, self.at(4, 4), Track().to(1.0, self.at(3, 4), 1.0)))
+        self.prop(Scenery(self.light), Cube(self.thread, 0.62, emission=0.8))
+        self.name_the_tracks()
+        if all(self.rungs.values()):
+            self.say_the_race()
+            self.say_the_cost()
+        else:
+            shown = window(self.start - 0.5, self.clock.beats + 9.0)
+            missing = [name for name, rung in self.rungs.items() if rung is None]
+            self.text(Text(f"{', '.join(missing)} not measured on {self.data.device.name}", LABEL, LEFT, 262, opacity=shown))
+        self.camera_at = self.fly()
+        self.finish()
+
+    # ---- the record -------------------------------------------------------------------------------------------------------
+
+    def fastest(self, name: str) -> str | None:
+        """The rung of a format that was measured last, each being faster than the one before; None where there is none."""
+        owned = self.data.ladder("gemv")
+        rungs = [rung.name for rung in owned.value.rungs if rung.name.split("_")[0] == name] if owned else []
+        known = [rung for rung in rungs if self.data.has(self.key(rung, "speedup")) and "batch" not in rung]
+        return known[-1] if known else None
+
+    def key(self, rung: str, what: str) -> str:
+        return f"ladders.gemv.rungs.{rung}.figures.{what}"
+
+    def of_int4(self, what: str) -> str:
+        return self.key(self.rungs["int4"] or "int4", what)
+
+    def train(self, which: int) -> Train:
+        name, bits = FORMATS[which]
+        rung, scales = self.rungs[name], SCALE / GROUP if name.startswith("int") else 0.0
+        ratio = FORMATS[0][1] / (bits + scales)
+
+        def beats(rung: str) -> float:
+            return SLOWEST / self.read(self.key(rung, "speedup")).quantity.value
+
+        def speed(rung: str) -> float:
+            mine, plain = (self.read(self.key(name, "bandwidth")).quantity.value for name in (rung, self.rungs["fp32"] or rung))
+            return mine / plain
+
+        if rung is None:
+            return Train(TRACKS[which], ratio, scales / (bits + scales), None)
+        timed, flows = cache(lambda: beats(rung)), cache(lambda: speed(rung))
+        return Train(TRACKS[which], ratio, scales / (bits + scales), timed, flows)
+
+    # ---- the thread -------------------------------------------------------------------------------------------------------
+
+    def thread(self, beat: float) -> Vector:
+        """At the end of its weight; then on the last wagon of the shortest train, and on the SM that took it in."""
+        x, y, z = -self.bits.half_width(beat) - 0.9, ROW, 0.0
+        u = ramp(beat, self.start - 1.75, 1.5, smooth)
+        if u <= 0.0:
+            return x, y, z
+        end = self.trains.tail(len(FORMATS) - 1, beat)
+        arc = 2.5 * 4.0 * u * (1.0 - u)
+        return x + (end[0] - x) * u, y + (end[1] - y) * u, z + (end[2] - z) * u + arc
+
+    # ---- words --------------------------------------------------------------------------------------------------------------
+
+    def say_the_bits(self) -> None:
+        """How many bits are left; then what has to ride along with them."""
+        shown, late = window(0.75, self.scale_at - 0.75), window(self.scale_at - 0.25, self.start - 0.5)
+        names = {bits: name for name, bits in FORMATS}
+        self.text(Text(lambda beat: f"{self.bits.left(beat)} bits", NUMBER.coloured(MEMORY), LEFT, BIG, "left", shown))
+        self.text(Text(lambda beat: f"one weight as {names[self.bits.left(beat)]}", SMALL, LEFT, FINE, "left", shown))
+        self.text(Text(f"+ {SCALE} bits", NUMBER.coloured(TEXT), LEFT, BIG, "left", late))
+        self.text(Text(f"an fp16 scale for every {GROUP} weights", SMALL, LEFT, FINE, "left", late))
+
+    def name_the_tracks(self) -> None:
+        style, seen = CODE.coloured(mix(MEMORY, TEXT, 0.35)), window(self.start - 1.25, self.clock.beats + 9.0)
+        names = [
+            TextPlane.lying(name, style, (-18.4, y - 0.36, 0.09), 0.8) for (name, _), y in zip(FORMATS, TRACKS, strict=True)
+        ]
+        sm = TextPlane.standing(
+            "SM", CODE.coloured(mix(QUIET, TEXT, 0.3)), (GATE + 2.35, TRACKS[-1] - 1.62, 0.42), 0.7, 0.0, "centre"
+        )
+        self.prop(Signs([(plane, seen) for plane in (*names, sm)]))
+
+    def say_the_race(self) -> None:
+        """From when the shortest train is in: how much sooner, beside how much shorter; both stay until the longest is in."""
+        begin, end = self.start + 1.5, self.start + SLOWEST - 0.25
+        left, right = window(begin - 0.25, end), window(begin + 1.75, end)
+
+        def sooner() -> Sequence[Item]:
+            faster = figure(self.read(self.of_int4("speedup")), 2, "×")
+            counted = Track().to(1.0, begin + 0.75, 0.75, arrive)
+            return [
+                Counter(faster, counted, NUMBER, LEFT, BIG, "left", left, start=1.0),
+                Text(f"int4 faster than fp32, {faster.source}", SMALL, LEFT, FINE, "left", left),
+                Text(f"y = Wx · {self.problem()}", SMALL, LEFT, FINER, "left", left),
+            ]
+
+        def shorter() -> Sequence[Item]:
+            fewer = figure(self.read(self.of_int4("ideal_speedup")), 2, "×")
+            return [
+                Number(fewer, NUMBER.coloured(MEMORY), RIGHT, BIG, "right", right),
+                Text(f"fewer bits, scales included, {fewer.source}", SMALL, RIGHT, FINE, "right", right),
+            ]
+
+        self.text_later(left, sooner)
+        self.text_later(right, shorter)
+
+    def problem(self) -> str:
+        owned = self.data.ladder("gemv")
+        return (owned.value.problem if owned else "").replace(" x ", " × ")
+
+    def say_the_cost(self) -> None:
+        """Bar 6: what is left of the bandwidth, and what the missing bits cost."""
+        shown = window(self.start + SLOWEST + 0.25, self.clock.beats + 9.0)
+
+        def cost() -> Sequence[Item]:
+            speed = figure(self.read(self.of_int4("bandwidth")), 2)
+            wrong = figure(self.read(self.of_int4("quantisation_error")), 1, "%", 100.0)
+            return [
+                Number(speed, NUMBER.coloured(MEMORY), LEFT, BIG, "left", shown),
+                Text(f"int4 weights read, {speed.source}", SMALL, LEFT, FINE, "left", shown),
+                Number(wrong, NUMBER, RIGHT, BIG, "right", shown),
+                Text(f"error of y, random weights, {wrong.source}", SMALL, RIGHT, FINE, "right", shown),
+            ]
+
+        self.text_later(shown, cost)
+
+    # ---- the picture ------------------------------------------------------------------------------------------------------
+
+    def light(self, world: World, beat: float) -> None:
+        u = ramp(beat, self.start - 2.0, 2.0)
+        world.light = Light(focus=(2.0 * u, ROW * (1.0 - u)), radius=13.0 + 7.0 * u, ambient=0.36)
+        world.fog = Fog(start=36.0, end=100.0)
+        world.ground = Ground(spacing=2.0, extent=90.0)
+
+    def fly(self) -> Callable[[float], Camera]:
+        """Along the bits as they close up, over all tracks for the race, down to where the thread went in."""
+        path = Path([
+            (0, (-0.6, ROW, 1.4, 21.5, -16, 12)),
+            (2, (-0.4, ROW, 1.3, 16.5, -10, 14)),
+            (4, (-0.4, ROW, 0.9, 10.0, -3, 14)),
+            (6.5, (-0.3, ROW, 0.45, 5.6, 8, 13)),
+            (8, (1.2, ROW, 0.55, 7.4, 12, 13)),
+            (10, (2.9, ROW, 0.7, 10.4, 10, 14)),
+            (12, (-0.9, 0.2, 1.2, 31.0, 10, 26)),
+            (16, (-0.7, 0.0, 1.3, 30.5, -2, 25)),
+            (20, (-0.6, -0.3, 1.3, 28.5, -12, 23)),
+            (23, (2.6, -1.0, 1.4, 24.0, -22, 20)),
+            (24, (8.0, TRACKS[-1] + 1.0, 1.4, 13.0, -32, 15)),
+        ])  # fmt: skip
+
+        def camera(beat: float) -> Camera:
+            x, y, z, distance, azimuth, elevation = path(beat)
+            return Camera.orbit((x, y, z), distance, azimuth, elevation, 36.0)
+
+        return camera

@@ -1,0 +1,138 @@
+"""Quantisation: a fold leaves half of the bits; trains are as long as their bytes and pass in the measured time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from manim import tempconfig
+
+from audio import tracks
+from measure.dataset import MEASUREMENTS, Dataset
+from scenes import film
+from scenes.props.bits import Bits
+from scenes.props.trains import FROM, GATE, LONGEST, WIDE, Train, Trains
+from scenes.quantisation import FORMATS, SLOWEST, TRACKS, Quantisation
+from scenes.stage.overlay import Placed
+from scenes.stage.palette import THREAD
+from scenes.stage.passage import Context, Window
+from scenes.stage.world import Boxes, World
+
+WIDTH, HEIGHT = 320, 180
+BITS_WITH_SCALES = {"fp32": 32.0, "fp16": 16.0, "int8": 8.0 + 16 / 128, "int4": 4.0 + 16 / 128}
+
+
+def staged(*specs: str | Path) -> Quantisation:
+    scene = Quantisation(Context.of(Dataset.open(specs), tracks.default().timeline, film.row("quantisation")), Window(0, 0))
+    scene.setup()
+    scene.construct()
+    return scene
+
+
+@pytest.fixture(autouse=True)
+def small(tmp_path: Path) -> Iterator[None]:
+    with tempconfig({"pixel_width": WIDTH, "pixel_height": HEIGHT, "frame_rate": 30, "media_dir": str(tmp_path)}):
+        yield
+
+
+@pytest.fixture
+def scene() -> Quantisation:
+    return staged("nvidia-h200")
+
+
+def boxes(scene: Quantisation, beat: float) -> Boxes:
+    world = World()
+    for item in scene.props:
+        item.draw(world, beat)
+    return world.all_boxes()
+
+
+def on_track(scene: Quantisation, which: int, beat: float) -> Boxes:
+    """The wagons and weights of one track."""
+    world = World()
+    scene.trains.draw(world, beat)
+    return next(batch for batch in world.boxes[1:] if abs(batch.origin[0, 1] - (TRACKS[which] - WIDE / 2)) < 1e-4)
+
+
+def texts(scene: Quantisation, beat: float) -> set[str]:
+    scene.paint(scene.clock.frame(beat), np.zeros((HEIGHT, WIDTH), np.uint32))
+    return {placed.text for placed in scene.placed if isinstance(placed, Placed) and placed.opacity > 0.5}
+
+
+def test_folds_and_the_start_fall_on_the_words_of_the_song(scene: Quantisation) -> None:
+    origin = scene.timeline.downbeats[scene.context.first_bar - 1]
+    here = [line for line in scene.timeline.lines if 0 <= scene.timeline.position(line.start) - origin < 24]
+    starts = {w.text.strip(",.;").lower(): scene.timeline.position(w.start) - origin for line in here for w in line.words}
+    assert list(scene.bits.folds) == pytest.approx([starts["number"], starts["lighten"], starts["load"]])
+    assert scene.trains.start == pytest.approx(starts["more"])
+
+
+def test_each_fold_leaves_half_of_the_bits(scene: Quantisation) -> None:
+    shown = [int((scene.bits.places(beat)[1] > 0.5).sum()) for beat in (0.0, 2.0, 4.0, 6.0, 9.0)]
+    assert shown == [32, 16, 8, 4, 4] == [scene.bits.left(beat) for beat in (0.0, 2.0, 4.0, 6.0, 9.0)]
+    places, size = scene.bits.places(7.0)
+    row = places[size > 0.5]
+    assert row[:, 0].mean() == pytest.approx(0.0, abs=1e-6) and (row[:, 2] == 0.0).all()
+    assert isinstance(scene.bits, Bits)
+
+
+def test_trains_are_as_long_as_their_bits_with_scales(scene: Quantisation) -> None:
+    """4 bits and an fp16 scale for every 128 weights: 4.125 bits, 7.76 times fewer than 32."""
+    for which, (name, _) in enumerate(FORMATS):
+        train = scene.trains.trains[which]
+        assert train.length == pytest.approx(LONGEST * BITS_WITH_SCALES[name] / 32)
+        wagons = on_track(scene, which, 11.9)
+        assert float((wagons.origin + wagons.size)[:, 0].max() - wagons.origin[:, 0].min()) == pytest.approx(
+            train.length, abs=0.3
+        )
+        white = (wagons.color.min(axis=1) > 0.5).sum()
+        assert white == (1 if name.startswith("int") else 0)
+
+
+def test_a_train_passes_in_the_time_that_was_measured(scene: Quantisation) -> None:
+    rungs = {r["name"]: r for r in json.loads((MEASUREMENTS / "nvidia-h200.json").read_text())["ladders"]["gemv"]["rungs"]}
+    slowest = rungs["fp32"]["time"]["value"]
+    for (name, _), train in zip(FORMATS, scene.trains.trains, strict=True):
+        quickest = min(r["time"]["value"] for key, r in rungs.items() if key.split("_")[0] == name)
+        assert train.beats is not None and train.beats() == pytest.approx(SLOWEST * quickest / slowest, rel=1e-3)
+        done = scene.trains.start + train.beats()
+        assert train.passed(done - 0.05, scene.trains.start) < 1.0 == train.passed(done + 1e-6, scene.trains.start)
+
+
+def test_the_same_road_carries_more_of_the_shorter_weights(scene: Quantisation) -> None:
+    """In one length of road there are 7.76 int4 weights for one of fp32."""
+    counts = []
+    for train in scene.trains.trains:
+        assert train.speed is not None
+        road = scene.trains.front(train, 22.0) - FROM
+        world = World()
+        scene.trains._weights(world, train, 22.0)
+        counts.append(len(world.boxes[0].origin) / min(road, GATE - FROM))
+    assert counts[3] / counts[0] == pytest.approx(32 / 4.125, rel=0.15)
+
+
+@pytest.mark.parametrize("files", [("nvidia-h200",), ("rtx-3090-published",)])
+def test_exactly_one_cube_is_magenta(files: tuple[str, ...]) -> None:
+    made = staged(*files)
+    for beat in np.arange(0.0, 24.0, 0.7):
+        assert (np.abs(boxes(made, float(beat)).color - np.array(THREAD)).max(axis=1) < 1e-3).sum() == 1
+
+
+def test_figures_are_the_files(scene: Quantisation) -> None:
+    assert {"16 bits", "one weight as fp16"} <= texts(scene, 3.0)
+    assert {"+ 16 bits", "an fp16 scale for every 128 weights"} <= texts(scene, 10.0)
+    assert {"6.53 ×", "7.76 ×", "y = Wx · 32768 × 32768"} <= texts(scene, 17.0)
+    assert {"3.80 TB/s", "11.7 %"} <= texts(scene, 22.0)
+    known = scene.data.get("ladders.gemv.rungs.int4_tiled.figures.speedup")
+    assert known is not None and {claim.key for claim in scene.log.claims} >= {known.key}
+
+
+def test_what_nobody_measured_waits_in_outline_and_is_said() -> None:
+    made = staged("rtx-3090-published")
+    assert "fp32, fp16, int8, int4 not measured on NVIDIA GeForce RTX 3090" in texts(made, 16.0)
+    assert all(isinstance(train, Train) and train.beats is None for train in made.trains.trains)
+    assert isinstance(made.trains, Trains) and made.trains.tail(3, 23.0)[0] < GATE
+    assert not [claim for claim in made.log.claims if claim.key.startswith("ladders.gemv")]
