@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scenes.stage.transitions.cut import Cut
@@ -41,6 +43,14 @@ class Row:
         """Import the scene class."""
         cls: type[Passage] = getattr(importlib.import_module(self.module), self.cls)
         return cls
+
+
+def _told() -> tuple[str, ...]:
+    """What the last passage tells of all others, as their sources have it: the order of the rows, each title and chapter."""
+    rows = re.findall(r'^    Row\("([\w-]+)"', Path(__file__).read_text(encoding="utf-8"), re.M)
+    words = re.compile(r'^    (?:title|chapter)\b[^=\n]*= "(.*)"$', re.M)
+    scenes = sorted(Path(__file__).parent.glob("*.py"))
+    return (*rows, *(text for scene in scenes for text in words.findall(scene.read_text(encoding="utf-8"))))
 
 
 FILM: tuple[Row, ...] = (
@@ -84,6 +94,9 @@ FILM: tuple[Row, ...] = (
     # Last drop: through the newest tower to the top of the climb.
     Row("roof-4", "scenes.roof", "Roof4", 97, 8, "vectorised and beyond", ("vectorised",),
         Cut("dive", 2.0, 2.0, travel=1.6), written=12),
+    # Up and out of the hall, to all of it in one look.
+    Row("curriculum", "scenes.curriculum", "Curriculum", 105, 6, "the path in one look",
+        transition=Cut("streak", 1.5, 1.5, heading=90.0), files=_told()),
 )  # fmt: skip
 
 

@@ -28,16 +28,19 @@ class Lamps:
     """One lamp for each beat of the bar; exactly one is lit, from the frame nearest to its beat on."""
 
     clock: Clock
+    opacity: Value = 1.0
 
     def draw(self, canvas: Canvas) -> None:
-        timeline = self.clock.timeline
+        timeline, shown = self.clock.timeline, value_at(self.opacity, canvas.beat)
+        if shown <= 0.004:
+            return
         lit = self.clock.lit_beat(canvas.frame)
         bar, _ = timeline.bar_beat(timeline.beats[max(lit, 0)] + 1e-6)
         count = timeline.beats_in(bar)
         which = lit - timeline.downbeats[bar - 1] if 0 <= lit < len(timeline.beats) - 1 else -1
         for k, (x, y) in enumerate(lamp_places(count)):
-            canvas.disc(x, y, LAMP_RADIUS + 5, (0.01, 0.015, 0.03))
-            canvas.disc(x, y, LAMP_RADIUS, LAMP_ON if k == which else LAMP_OFF)
+            canvas.disc(x, y, LAMP_RADIUS + 5, (0.01, 0.015, 0.03), shown)
+            canvas.disc(x, y, LAMP_RADIUS, LAMP_ON if k == which else LAMP_OFF, shown)
 
 
 @dataclass(slots=True)

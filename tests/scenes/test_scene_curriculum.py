@@ -1,0 +1,206 @@
+"""Curriculum: all places of the film in one look, steps as high as the rungs are fast, credits that say what the files say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from manim import tempconfig
+
+from audio.timeline_file import load
+from audio.tracks import HERE
+from measure.dataset import MEASUREMENTS, Dataset
+from scenes.curriculum import Curriculum
+from scenes.film import FILM, row
+from scenes.props import credits
+from scenes.props.places import EMBLEMS, Road
+from scenes.props.stairs import LOW, TALL, Stairs
+from scenes.stage.overlay import SAFE, Placed
+from scenes.stage.palette import THREAD
+from scenes.stage.passage import Context, Window
+from scenes.stage.plane import TextPlane
+from scenes.stage.world import World
+
+SONG = load(HERE / "up-to-the-light.timeline.json")
+WIDTH, HEIGHT = 480, 270
+OVERVIEW = 7.5  # a beat at which the whole path is seen
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    media = str(tmp_path_factory.mktemp("media"))
+    with tempconfig({"pixel_width": WIDTH, "pixel_height": HEIGHT, "frame_rate": 30, "media_dir": media}):
+        yield
+
+
+def passage(specs: list[str | Path]) -> Curriculum:
+    """The scene at its place in the song, with all its props and texts, without its transition."""
+    mine = row("curriculum")
+    scene = Curriculum(Context(Dataset.open(specs), SONG, mine.first_bar, mine.bars), Window(0, 0))
+    scene.setup()
+    scene.construct()
+    return scene
+
+
+@pytest.fixture(scope="module")
+def h200(small: None) -> Curriculum:
+    return passage([])
+
+
+@pytest.fixture(scope="module")
+def rtx(small: None) -> Curriculum:
+    return passage(["rtx-3090-published"])
+
+
+@pytest.fixture(scope="module")
+def bare(small: None, tmp_path_factory: pytest.TempPathFactory) -> Curriculum:
+    """A GPU of which nothing was measured."""
+    document: Any = json.loads((MEASUREMENTS / "rtx-3090-published.json").read_text())
+    document |= {"ladders": {}, "roofs": {}, "absent": {}}
+    document["device"]["name"] = "Small GPU"
+    path = tmp_path_factory.mktemp("bare") / "small.json"
+    path.write_text(json.dumps(document))
+    return passage([path])
+
+
+def painted(scene: Curriculum, beat: float) -> tuple[np.ndarray[Any, np.dtype[np.uint32]], list[Placed]]:
+    pixels = np.zeros((HEIGHT, WIDTH), np.uint32)
+    scene.paint(scene.clock.start + round(beat * 60 / 132 * 30), pixels)
+    return pixels, [placed for placed in scene.placed if placed.opacity > 0.1]
+
+
+def world(scene: Curriculum, beat: float) -> World:
+    made = World()
+    for prop in scene.props:
+        prop.draw(made, beat)
+    return made
+
+
+def on_screen(scene: Curriculum, plane: TextPlane, beat: float) -> tuple[float, float, float, float]:
+    """Left, top, right and bottom of a plane in design pixels."""
+    along, up = np.array(plane.along), np.array(plane.up)
+    start = np.array(plane.at) - along * plane.width * {"left": 0.0, "centre": 0.5, "right": 1.0}[plane.align]
+    ends = [start + along * plane.width * a + up * plane.height * b for a in (0, 1) for b in (0, 1)]
+    flat = scene.view(beat).project(ends, 1920, 1080)
+    return float(flat[:, 0].min()), float(flat[:, 1].min()), float(flat[:, 0].max()), float(flat[:, 1].max())
+
+
+def test_every_passage_has_its_place_with_its_own_title_and_chapter(h200: Curriculum) -> None:
+    road = next(prop for prop in h200.props if isinstance(prop, Road))
+    others = [other for other in FILM if other.name != "curriculum"]
+    assert [place.name for place in road.places] == [other.name for other in others]
+    for place, other in zip(road.places, others, strict=True):
+        scene = other.load()
+        assert place.title == scene.title and scene.chapter.endswith(place.chapter)
+        assert place.name in EMBLEMS
+    assert (np.diff(road.feet[:, 1]) > 0).all()  # the film's order is the road's
+
+
+def test_the_whole_path_can_be_read_in_one_look(h200: Curriculum) -> None:
+    titles = {place.title for place in next(prop for prop in h200.props if isinstance(prop, Road)).places}
+    signs = [plane for plane in world(h200, OVERVIEW).planes if plane.text in titles or plane.text.startswith("Ch. ")]
+    assert titles <= {plane.text for plane in signs} and all(plane.alpha > 0.95 for plane in signs)
+    boxes = [on_screen(h200, plane, OVERVIEW) for plane in signs]
+    for a, b in combinations(boxes, 2):
+        assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
+    for plane, (left, top, right, bottom) in zip(signs, boxes, strict=True):
+        assert left >= SAFE[0] - 26 and right <= SAFE[2] + 26 and top >= SAFE[1] and bottom <= 868
+        assert bottom - top >= (0.021 if plane.text in titles else 0.018) * 1080
+    for beat in (6.4, 9.9):  # long enough to be read: about a bar
+        assert all(plane.alpha > 0.9 for plane in world(h200, beat).planes if plane.text in titles)
+
+
+@pytest.mark.parametrize("which", ["h200", "rtx"])
+def test_steps_are_as_high_as_the_rungs_are_fast(which: str, request: pytest.FixtureRequest) -> None:
+    scene: Curriculum = request.getfixturevalue(which)
+    name = {"h200": "nvidia-h200", "rtx": "rtx-3090-published"}[which]
+    rungs = json.loads((MEASUREMENTS / f"{name}.json").read_text())["ladders"]["gemm_fp32"]["rungs"]
+    rates = [rung["rate"]["value"] for rung in rungs]
+    assert [step.height for step in scene.stairs.steps] == pytest.approx([TALL * rate / max(rates) for rate in rates])
+    assert scene.stairs.top[2] == pytest.approx(TALL)
+    painted(scene, 3.0)
+    shown = {claim.key: claim.value for claim in scene.log.claims}
+    assert {f"ladders.gemm_fp32.rungs.{r['name']}.rate": r["rate"]["value"] for r in rungs}.items() <= shown.items()
+
+
+def test_a_rung_that_failed_its_check_is_an_outline(small: None, tmp_path: Path) -> None:
+    document: Any = json.loads((MEASUREMENTS / "nvidia-h200.json").read_text())
+    best = document["ladders"]["gemm_fp32"]["rungs"][-1]
+    best["verification"]["passed"] = False
+    for figure in ("rate", "time", "cold_rate"):
+        best.pop(figure, None)
+    path = tmp_path / "failed.json"
+    path.write_text(json.dumps(document))
+    made = Stairs(Dataset.open([path]), 0.0, lambda k, beat: 1.0, lambda beat: 1.0)
+    assert made.steps[-1].rate is None and made.steps[-1].height == LOW and made.top[2] == pytest.approx(TALL)
+    drawn = World()
+    made.draw(drawn, 0.0)
+    assert len(drawn.all_boxes().origin) == len(made.steps) - 1
+    assert f"{best['title']}: failed verification" in {plane.text for plane in drawn.planes}
+
+
+@pytest.mark.parametrize("which", ["h200", "rtx", "bare"])
+def test_one_cube_is_magenta_and_texts_keep_apart(which: str, request: pytest.FixtureRequest) -> None:
+    scene: Curriculum = request.getfixturevalue(which)
+    for beat in (0.5, 3.0, 7.5, 12.0, 15.0, 20.5):
+        colours = world(scene, beat).all_boxes().color
+        assert (np.abs(colours - np.array(THREAD)).max(axis=1) < 1e-3).sum() == 1
+        shown = painted(scene, beat)[1]
+        for a, b in combinations(shown, 2):
+            clear = a.right <= b.left or b.right <= a.left or a.bottom <= b.top or b.bottom <= a.top
+            assert clear or a.text == b.text, f"beat {beat}: {a.text!r} over {b.text!r}"
+        assert all(p.left >= 0.05 * WIDTH - 1 and p.right <= 0.95 * WIDTH + 1 for p in shown)
+
+
+def test_the_thread_lands_on_the_top_on_the_last_hit(h200: Curriculum) -> None:
+    x, y, z = h200.stairs.top
+    assert h200.clock.moment_of(SONG.position(SONG.cues["last-hit"])) == pytest.approx(20.0)
+    assert h200._thread(20.0) == pytest.approx((x, y, z)) and h200._thread(19.8)[2] > z + 0.3
+
+
+def test_credits_say_what_the_files_say(h200: Curriculum, rtx: Curriculum, bare: Curriculum) -> None:
+    told = {}
+    for name, scene in (("h200", h200), ("rtx", rtx), ("bare", bare)):
+        told[name] = " ".join(
+            part if isinstance(part, str) else part.text for line in credits.lines(scene.data, True, "") for part in line
+        )
+    run = json.loads((MEASUREMENTS / "nvidia-h200.json").read_text())["run"]
+    assert run["driver"] in told["h200"] and run["date"] in told["h200"] and "1 979 MHz" in told["h200"]
+    assert "all-reduce: published, NVIDIA HGX H100, 8 GPUs" in told["h200"] and "not measured" not in told["h200"]
+    assert "published or from the datasheet" in told["rtx"] and "driver" not in told["rtx"]
+    assert "not measured: latencies" in told["rtx"] and "all-reduce" in told["rtx"].split("not measured")[1]
+    assert "shown:" not in told["bare"]
+    alone = credits.lines(Dataset.open(["nvidia-h200"]), False, "Another Song")
+    words = " ".join(part if isinstance(part, str) else part.text for line in alone for part in line)
+    assert "not measured: all-reduce (one GPU only)" in words and "music: Another Song" in words
+    assert all(len(line[0]) <= credits.WIDTH for line in alone if isinstance(line[0], str))
+
+
+def test_credits_stay_a_bar_and_the_head_up_display_is_gone(h200: Curriculum) -> None:
+    whole = {placed.text for placed in painted(h200, 14.1)[1]}
+    assert "song and pictures: the project's own" in whole and "NVIDIA H200" in whole
+    assert whole - {"pick up a kernel and climb it today."} <= whole & {p.text for p in painted(h200, 17.7)[1]} | {
+        word for line in SONG.lines for word in (w.text for w in line.words)
+    }
+    assert not any(placed.kind == "hud" for beat in (5.0, 9.0, 15.0, 21.0) for placed in painted(h200, beat)[1])
+
+
+def test_the_film_ends_dark_but_not_black_without_lamps(h200: Curriculum) -> None:
+    last, before = painted(h200, 28.3)[0], painted(h200, 23.0)[0]
+    light = [np.ascontiguousarray(p).view(np.uint8).reshape(HEIGHT, WIDTH, 4)[..., :3].astype(float) for p in (last, before)]
+    assert 1.0 < light[0].mean() < 0.6 * light[1].mean()
+    lamps = np.s_[int(0.92 * HEIGHT) : int(0.96 * HEIGHT), int(0.86 * WIDTH) : int(0.95 * WIDTH)]
+    assert light[1][lamps].max() > 200 > 60 > light[0][lamps].max()
+
+
+def test_without_a_ladder_the_road_leads_to_the_thread(bare: Curriculum) -> None:
+    assert bare.stairs.steps == () and bare.stairs.top[2] == 0.0
+    assert "fp32 ladder not measured on Small GPU" in {placed.text for placed in painted(bare, 3.0)[1]}
+    for beat in (8.0, 15.0, 21.0):
+        painted(bare, beat)
+    assert not bare.log.claims
