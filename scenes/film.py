@@ -60,7 +60,7 @@ FILM: tuple[Row, ...] = (
         transition=Cut("iris", 0.75, 0.75, travel=0.0)),
     # On into the cell that the thread has become: all its neighbours are seats.
     Row("indexing", "scenes.indexing", "Indexing", 11, 6, "every thread computes its own number",
-        transition=Cut("dive", 1.0, 0.75, travel=0.0, focus=(0.5, 0.5)), written=8),
+        transition=Cut("dive", 1.0, 0.75, travel=0.0, focus=(0.5, 0.5))),
     # The build begins: blocks of seats slip and are the blocks of a launch.
     Row("launch", "scenes.launch", "Launch", 17, 4, "launching is easy; how fast did it run?",
         transition=Cut("glitch", 1.0, 1.0)),

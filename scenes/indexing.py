@@ -25,12 +25,12 @@ TERMS = ("  i", " = ", "blockIdx.x", " * ", "blockDim.x", " + ", "threadIdx.x")
 
 
 class Indexing(Passage):
-    """Bars 1 to 8: the hall, one code for all, two names, the sum of them, what was stored, and who was turned away."""
+    """Bars 1 to 6, on the sung words: block times size, your own place, the number; what was stored, who was turned away."""
 
     name: ClassVar[str] = "indexing"
     title: ClassVar[str] = "EVERY THREAD ITS NUMBER"
     chapter: ClassVar[str] = "CUDA for Deep Learning, Ch. 2"
-    bars: ClassVar[int] = 8
+    bars: ClassVar[int] = 6
 
     def construct(self) -> None:
         trace = self.data.index_trace()
@@ -38,59 +38,57 @@ class Indexing(Passage):
         self.tiers = tiers = Tiers(hall, trace.value if trace else None, hop=self._hop, heat=self._heat)
         block, thread = hall.block, hall.thread
 
-        # Cut in on the cube; the plain sinks away from the outside in, eight blocks of seats stay and are lifted onto slabs.
+        # Cut in on the cube; the plain sinks away from the outside in, the blocks' seats stay and are lifted onto slabs.
         self.hud_shown.set(0.0, -1.0).to(1.0, self.at(1, 4), 1.0)
         light = Path([(0.0, CUT_LIGHT), (self.at(2), (44.0, 1.35, 58.0))])
         self.prop(Scenery(lambda world, beat: light_hall(world, self._focus(beat), *light(beat))))
         self.prop(Plain(hall, self._outside, lambda beat, distance: np.zeros_like(distance)))
-        tiers.tray.to(1.0, self.at(1, 4), 1.0, overshoot)
-        tiers.hover.to(0.75, self.at(5), 0.75, overshoot)
+        size, place, number = self.at(1, 3), self.at(2, 3), self.at(4)  # moments of the sung words
+        tiers.tray.to(1.0, self.at(1, 2), 1.0, overshoot)
+        tiers.hover.to(0.75, size, 0.75, overshoot)
         self.prop(tiers)
         self.cube = self.prop(Cube(lambda beat: tiers.foot(beat, block, thread)))
 
-        # Number the blocks in the second bar, an eighth note each; when they stand as a staircase, on their other ends.
+        # "Block": each hops as it gets its number; when they stand as a staircase, the numbers are on their other ends.
         signs: list[Sign] = []
         for b in range(hall.blocks):
             label = f"block {b}" if b == 0 else str(b)
-            front = Track(0.0).to(1.0, self.at(2, 1 + 2 * b / hall.blocks), 0.3, arrive).to(0.0, self.at(2, 4.4), 0.4)
+            front = Track(0.0).to(1.0, self.at(1, 1.25 + 1.75 * b / hall.blocks), 0.3, arrive).to(0.0, self.at(2, 1.5), 0.4)
             for word, ahead, tall in ((str(b), 0.7, 1.3), ("block", 2.3, 1.0))[: 2 if b == 0 else 1]:
-                place = (hall.x(0) - 1.1, hall.y(b) - ahead, 0.02)
-                signs.append((TextPlane.lying(word, LABEL, place, tall, -8.0, "right"), front))
-            side = Track(0.0).to(1.0, self.at(4, 1 + 2 * b / hall.blocks), 0.3, arrive).to(0.0, self.at(8, 4.2), 0.6)
+                foot = (hall.x(0) - 1.1, hall.y(b) - ahead, 0.02)
+                signs.append((TextPlane.lying(word, LABEL, foot, tall, -8.0, "right"), front))
+            side = Track(0.0).to(1.0, place + 1.5 * b / hall.blocks, 0.3, arrive).to(0.0, self.at(6, 4), 0.5)
             self.text(Text(label, LABEL, 0.0, 38.0, "centre", side, at=(hall.x(hall.threads - 1) + 0.7, hall.y(b) - 0.3, 0.0)))
         self.prop(Signs(signs))
-        shown = Track(0.0).to(1.0, self.at(2), 0.5, arrive).to(0.0, self.at(3, 4.6), 0.4)
-        self.text(Text(f"{hall.blocks} blocks × {hall.threads} threads, one code", CODE, LEFT, LINE_1, opacity=shown))
 
-        # Bars 3 and 4: all seats hop as one (same code), then by row and by place (a different name).
-        for t in range(0, hall.threads, 8):
-            named = Track(0.0).to(1.0, self.at(4, 3 + 1.5 * t / hall.threads), 0.3, arrive).to(0.0, self.at(5, 1.5), 0.5)
-            foot = (hall.x(t), hall.y(0) - 2.6, 0.0)
-            first = t == 0
-            align: Align = "left" if first else "centre"
-            self.text(Text("thread 0" if first else str(t), LABEL, -24.0 * first, 26.0, align, named, at=foot))
-        # Bar 5: whole blocks count up as layers, a layer an eighth note; the product is the height of a block.
+        # "Its size": whole blocks count up as layers, a layer an eighth note; the product is the height of a block.
         step = 3.5 / max(hall.blocks - 1, 1)
         for k in range(1, hall.blocks):
-            lands = self.at(5, 1.5 + k * step)
+            lands = size + k * step
             tiers.layers.to(k, lands, 0.8 * step, arrive)
             if k <= block:
-                counted = Track(0.0).to(1.0, lands, 0.3, arrive).to(0.0, self.at(7, 3), 0.5)
+                counted = Track(0.0).to(1.0, place + k * 0.5, 0.3, arrive).to(0.0, self.at(5), 0.5)  # seen apart by then
                 face = (hall.x(hall.threads - 1) + 0.7, hall.y(block) - 0.3, TRAY + (k - 0.5) * hall.threads * UNIT)
                 self.text(Text(str(hall.threads), LABEL.coloured(THREAD), 0.0, 12.0, "centre", counted, at=face))
         if trace is not None:
-            tiers.working.to(1.0, self.at(5), 0.5).to(0.0, self.at(7, 1.75), 0.75)
+            tiers.working.to(1.0, self.at(2), 2.0).to(0.0, self.at(4, 1.75), 0.75)
 
-        # Bar 6: each row counts its threads; who has its number stops rising.
-        tiers.counted.to(float(hall.threads), self.at(7), 4.0, linear)
+        # "Your own place": place after place hops and is named; then each row counts: who has its number stops rising.
+        for t in range(0, hall.threads, 8):
+            named = Track(0.0).to(1.0, place + 1.5 * t / hall.threads, 0.3, arrive).to(0.0, self.at(4, 1), 0.5)
+            first = t == 0
+            align: Align = "left" if first else "centre"
+            at = (hall.x(t), hall.y(0) - 2.6, 0.0)
+            self.text(Text("thread 0" if first else str(t), LABEL, -24.0 * first, 26.0, align, named, at=at))
+        tiers.counted.to(float(hall.threads), number, 4.0, linear)
 
-        # Bar 7: the number is there; then a row an eighth note stores its values in the output array.
+        # "Number": it is there; then a row an eighth note stores its values in the output array.
         if trace is not None:
-            tiers.cells.to(1.0, self.at(7, 2), 0.75, arrive)
+            tiers.cells.to(1.0, self.at(4, 2), 0.75, arrive)
             for b in range(hall.blocks):
-                tiers.written.to(b + 1.0, self.at(7, 3 + 4 * b / hall.blocks), 4 / hall.blocks, leave)
-            # Bar 8: `i < n` turns the tail of the last block away.
-            tiers.fence.to(1.0, self.at(8), 0.6, overshoot)
+                tiers.written.to(b + 1.0, self.at(5, 1 + 4 * b / hall.blocks), 4 / hall.blocks, leave)
+            # Then `i < n` turns the tail of the last block away.
+            tiers.fence.to(1.0, self.at(6), 0.6, overshoot)
 
         self._assemble_code(trace.value.n if trace else None)
         self._fly()
@@ -100,17 +98,16 @@ class Indexing(Passage):
 
     def _assemble_code(self, n: int | None) -> None:
         """The formula, term by term as the world shows it; the followed thread's numbers under it, each below its term."""
-        hall, gone = self.hall, self.at(8, 4.2)
+        hall, gone = self.hall, self.at(6, 4.6)
         block, thread = hall.block, hall.thread
-        name, product, add = self.at(4, 3), self.at(5), self.at(6)
-        enters = (add, add, self.at(4), product, product, add, name)
+        name, size, add = self.at(1), self.at(1, 3), self.at(3)
+        enters = (name, name, name, size, size, self.at(2), self.at(2, 3))  # of the terms, each on its sung word
         shown = [Track(0.0).to(1.0, beat, 0.4, arrive) for beat in enters]
-        shown[-1].to(0.3, product - 0.2, 0.4).to(1.0, add, 0.4, arrive)  # not its turn while the product is made
-        out = Track(1.0).to(0.0, self.at(7, 3) if n is not None else gone, 0.4)
+        out = Track(1.0).to(0.0, self.at(5) if n is not None else gone, 0.4)
         self.text(Run([(term, CODE, track) for term, track in zip(TERMS, shown, strict=True)], LEFT, LINE_1, out))
 
         # Whatever is written is true at every moment: no left side before the product is there, then it counts with the place.
-        below, own, tiers = Track(1.0).to(0.0, self.at(7, 3), 0.4), CODE.coloured(THREAD), self.tiers
+        below, own, tiers = Track(1.0).to(0.0, self.at(5), 0.4), CODE.coloured(THREAD), self.tiers
 
         def number(term: str, text: str | Callable[[float], str], enter: Track) -> None:
             before = "".join(TERMS[: TERMS.index(term)])
@@ -120,29 +117,25 @@ class Indexing(Passage):
         def total(beat: float) -> str:
             return str(block * hall.threads + tiers.places(beat, thread)) if tiers.passed(beat, block) else ""
 
-        def place(beat: float) -> str:
-            return str(thread if beat < product else tiers.places(beat, thread))
-
-        number("blockIdx.x", str(block), Track(0.0).to(1.0, self.at(4), 0.3, arrive))
+        number("blockIdx.x", str(block), Track(0.0).to(1.0, name, 0.3, arrive))
         for term, text in ((" * ", "*"), ("blockDim.x", str(hall.threads)), ("  i", total)):
-            number(term, text, Track(0.0).to(1.0, product, 0.3, arrive))
-        number(" = ", lambda beat: "=" if total(beat) else "", Track(0.0).to(1.0, product, 0.3, arrive))
-        named = Track(0.0).to(1.0, name, 0.3, arrive).to(0.0, product - 0.3, 0.3)
-        number("threadIdx.x", place, named.to(1.0, add, 0.3, arrive))
+            number(term, text, Track(0.0).to(1.0, size, 0.3, arrive))
+        number(" = ", lambda beat: "=" if total(beat) else "", Track(0.0).to(1.0, size, 0.3, arrive))
+        number("threadIdx.x", lambda beat: str(tiers.places(beat, thread)), Track(0.0).to(1.0, add, 0.3, arrive))
         number(" + ", "+", Track(0.0).to(1.0, add, 0.3, arrive))
 
-        # The number stays with its thread: it is pinned over the cube when the song says "your number".
+        # The number stays with its thread: it is pinned over the cube when the song says "number".
         value = str(int(self.tiers.number[block, thread]))
-        pinned = Track(0.0).to(1.0, self.at(7, 1), 0.3, arrive).to(0.0, gone, 0.6)
+        pinned = Track(0.0).to(1.0, self.at(4), 0.3, arrive).to(0.0, gone, 0.5)
         self.text(Text(value, NUMBER.coloured(THREAD), 0.0, -18.0, "centre", pinned, at=lambda beat: self.cube.top(beat, 0.3)))
 
-        told = Track(0.0).to(1.0, self.at(2), 0.5).to(0.0, gone, 0.6)
+        told = Track(0.0).to(1.0, self.at(1, 1.5), 0.5).to(0.0, gone, 0.5)
         self.text(Text(self._note(), SMALL, LEFT, LINE_1 - 60.0, opacity=told))
         if n is None:
             return
-        store = Track(0.0).to(1.0, self.at(7, 3.4), 0.4, arrive)
-        guard = Track(0.0).to(1.0, self.at(8), 0.4, arrive)
-        held = Track(1.0).to(0.0, gone, 0.6)
+        store = Track(0.0).to(1.0, self.at(5, 1.4), 0.4, arrive)
+        guard = Track(0.0).to(1.0, self.at(6), 0.4, arrive)
+        held = Track(1.0).to(0.0, gone, 0.5)
         parts = [("if (i < n) ", CODE, guard), ("out[i]", CODE.coloured(MEMORY), store), (" = i", CODE, store)]
         self.text(Run(parts, LEFT, LINE_1, held))
         if not self.tiers.stored.all():
@@ -150,11 +143,12 @@ class Indexing(Passage):
         self.text(Text(f"n = {n}", CODE, LEFT, LINE_2, opacity=lambda beat: guard(beat) * held(beat)))
 
     def _note(self) -> str:
-        """Whose output this is, where it is not the film's own GPU's."""
-        trace, gpu = self.data.index_trace(), self.data.device.name
+        """The launch's shape; and whose output this is, where it is not the film's own GPU's."""
+        trace, gpu, hall = self.data.index_trace(), self.data.device.name, self.hall
+        shape = f"{hall.blocks} blocks × {hall.threads} threads, one code"
         if trace is None:
             return f"not run on {gpu}: arithmetic only"
-        return "" if trace.device.name == gpu else f"index kernel run on {trace.device.name}"
+        return shape if trace.device.name == gpu else f"{shape} · run on {trace.device.name}"
 
     # ---- motion -----------------------------------------------------------------------------------------------------------
 
@@ -163,16 +157,14 @@ class Indexing(Passage):
         right = self.hall.x(self.hall.threads - 1)
         keys: list[tuple[float, tuple[float, ...]]] = [*APPROACH]
         keys += [
-            (self.at(2), (mx - 2.4, my - 1.2, 0.8, 46.0, -16.0, 26.0)),
-            (self.at(2, 4.25), (mx - 2.8, my - 1.2, 0.8, 45.5, -9.0, 24.0)),
-            (self.at(3), (mx + 4.0, my - 0.8, 0.6, 29.0, 8.0, 17.0)),
-            (self.at(4), (mx + 4.0, my - 1.2, 0.7, 39.0, 34.0, 16.0)),
-            (self.at(4, 3), (mx + 4.5, my - 1.2, 0.9, 41.0, 42.0, 15.5)),
-            (self.at(5), (mx + 6.0, my - 0.8, 1.8, 41.4, 60.0, 13.0)),
-            (self.at(6), (mx + 7.5, my - 0.8, 2.5, 41.5, 69.0, 12.5)),
-            (self.at(7), (mx + 9.5, my - 1.4, 3.2, 37.0, 81.0, 12.0)),
-            (self.at(8), (right - 2.0, my - 2.8, 2.9, 28.0, 98.0, 13.0)),
-            (self.at(8, 4), (right - 2.0, my - 2.2, 2.9, 26.5, 100.0, 13.0)),
+            (self.at(1, 3.75), (mx - 2.6, my - 1.2, 0.8, 42.0, -10.0, 25.0)),
+            (self.at(2), (mx - 0.6, my - 1.2, 0.8, 44.0, 2.0, 22.0)),
+            (self.at(2, 3), (mx + 4.2, my - 1.0, 1.3, 42.0, 38.0, 16.0)),
+            (self.at(3), (mx + 6.0, my - 0.8, 1.8, 41.4, 58.0, 13.5)),
+            (self.at(4), (mx + 7.8, my - 0.8, 2.6, 41.0, 70.0, 12.5)),
+            (self.at(5), (mx + 9.5, my - 1.4, 3.2, 37.0, 81.0, 12.0)),
+            (self.at(6), (right - 2.0, my - 2.8, 2.9, 28.0, 98.0, 13.0)),
+            (self.at(6, 4), (right - 2.0, my - 2.2, 2.9, 26.5, 100.0, 13.0)),
             (self.clock.beats, (right - 6.0, my - 1.0, 3.0, 9.0, 104.0, 14.0)),
         ]
         self.camera_at = camera_of(Path(keys))
@@ -198,24 +190,13 @@ class Indexing(Passage):
         return np.where(inside, 0.0, REST * left)
 
     def _hop(self, beat: float, blocks: int, threads: int) -> Floats:
-        """Bar 3: all as one on each beat.  Bar 4: block after block, then place after place."""
-        lift = np.zeros((blocks, threads))
-        bar = self.at(3)
-        if bar - 0.5 < beat < bar + 4.0:
-            lift += 0.6 * _bounce(beat - bar)
+        """Block after block on "block", then place after place on "place"."""
         b, t = np.arange(blocks)[:, None], np.arange(threads)[None, :]
-        lift += 0.5 * _bump(beat - self.at(4) - 1.5 * b / blocks)
-        lift += 0.5 * _bump(beat - self.at(4, 3) - 1.5 * t / threads)
-        return lift
+        lift = np.zeros((blocks, threads)) + 0.5 * _bump(beat - self.at(1, 1.5) - 1.75 * b / blocks)
+        return lift + 0.5 * _bump(beat - self.at(2, 3) - 1.5 * t / threads)
 
     def _heat(self, beat: float, blocks: int, threads: int) -> Floats:
         return np.clip(self._hop(beat, blocks, threads) * 2.2, 0.0, 1.0)
-
-
-def _bounce(beat: float) -> float:
-    """Height of one hop that lands on each beat, 0..1."""
-    u = beat - np.floor(beat)
-    return float(max(0.0, 4.0 * (u - 0.45) * (1.0 - u) / 0.3025)) if u > 0.45 else 0.0
 
 
 def _bump(beat: Floats) -> Floats:
