@@ -17,23 +17,23 @@ def _held(name: str) -> str:
 
 
 ORDER: tuple[Row, ...] = (
-    # The second drop of the song: a plain of boxes rolls.
-    Row("reel-voxels", "scenes.reel.voxels", "Voxels", 33, 4, "boxes of any size, colour and glow"),
+    # The song's bridge: a plain of boxes rolls.
+    Row("reel-voxels", "scenes.reel.voxels", "Voxels", 83, 4, "boxes of any size, colour and glow"),
     # Down through the brightest crest onto the boards.
-    Row("reel-boards", "scenes.reel.boards", "Boards", 37, 4, "a board for any device record",
+    Row("reel-boards", "scenes.reel.boards", "Boards", 87, 4, "a board for any device record",
         transition=Cut("dive", 2.0, 2.0, travel=1.4), files=(_held(OTHER_GPU),)),
-    # The bridge: closer, near the core.
-    Row("reel-packets", "scenes.reel.packets", "PacketsOnBoard", 41, 4, "packets along paths",
+    # Closer, near the core.
+    Row("reel-packets", "scenes.reel.packets", "PacketsOnBoard", 91, 4, "packets along paths",
         transition=Cut("glitch", 1.0, 1.0)),
-    Row("reel-trails", "scenes.reel.trails", "Trails", 45, 4, "ribbons and trails, hidden by what stands before them",
+    Row("reel-trails", "scenes.reel.trails", "Trails", 95, 4, "ribbons and trails, hidden by what stands before them",
         transition=Cut("streak", 1.5, 1.5, heading=12.0)),
-    # The last drop.
-    Row("reel-planes", "scenes.reel.planes", "Planes", 49, 4, "text that stands in the world",
+    # The last chorus.
+    Row("reel-planes", "scenes.reel.planes", "Planes", 99, 4, "text that stands in the world",
         transition=Cut("shatter", 1.5, 2.0, travel=1.2)),
-    Row("reel-type", "scenes.reel.lettering", "Lettering", 53, 4, "type, live digits, labels that keep apart",
+    Row("reel-type", "scenes.reel.lettering", "Lettering", 103, 4, "type, live digits, labels that keep apart",
         transition=Cut("whip", 1.0, 1.0)),
-    # The outro: a ring opens on the dark.
-    Row("reel-light", "scenes.reel.lights", "Lights", 57, 4, "glow, fog, shadow and horizon",
+    # The end: a ring opens on the dark.
+    Row("reel-light", "scenes.reel.lights", "Lights", 107, 4, "glow, fog, shadow and horizon",
         transition=Cut("iris", 1.5, 1.5)),
 )  # fmt: skip
 

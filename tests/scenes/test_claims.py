@@ -17,7 +17,7 @@ import pytest
 from manim import tempconfig
 
 from audio.timeline_file import load
-from audio.tracks import HERE
+from audio.tracks import DEFAULT, HERE
 from measure.dataset import MEASUREMENTS, Dataset, known_names
 from scenes.film import FILM, Row
 from scenes.render import claims_file
@@ -26,7 +26,7 @@ from scenes.render.errors import RequestError
 from scenes.stage.claims import Claim, ClaimLog, figure, numeral
 from scenes.stage.passage import Context, Passage, Window
 
-SONG = load(HERE / "climb-to-the-line.timeline.json")
+SONG = load(HERE / f"{DEFAULT}.timeline.json")
 ROOT = Path(__file__).resolve().parents[2]
 SCENES = sorted([*(ROOT / "scenes").glob("*.py"), *(ROOT / "scenes" / "props").glob("*.py")])
 DATASETS = {"measured": (), "published": ("rtx-3090-published",)}

@@ -17,7 +17,7 @@ from manim import Scene, tempconfig
 from numpy.typing import NDArray
 
 from audio.timeline_file import load
-from audio.tracks import HERE
+from audio.tracks import DEFAULT, HERE
 from measure.dataset import Dataset
 from scenes.film import FILM, Row
 from scenes.render.renderer import FrameRenderer
@@ -84,7 +84,7 @@ def test_every_length_up_to_3000_is_exact_by_manims_own_formula(rate: int) -> No
 
 # ---- every scene of the film is a pure function of the frame -----------------------------------------------------------
 
-SONG = load(HERE / "climb-to-the-line.timeline.json")
+SONG = load(HERE / f"{DEFAULT}.timeline.json")
 
 
 def passage(row: Row) -> Passage:

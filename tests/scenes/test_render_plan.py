@@ -11,7 +11,7 @@ import pytest
 
 from audio.timeline import Line, Timeline, Word
 from audio.timeline_file import load
-from audio.tracks import HERE
+from audio.tracks import DEFAULT, HERE
 from scenes import film
 from scenes.film import FILM, Row, UnknownSceneError
 from scenes.render import content
@@ -19,7 +19,7 @@ from scenes.render.plan import Segment, choose, cut, plan
 from scenes.render.quality import QUALITIES, Quality
 from scenes.stage.clock import OverrunError
 
-SONG = load(HERE / "climb-to-the-line.timeline.json")
+SONG = load(HERE / f"{DEFAULT}.timeline.json")
 H = QUALITIES["h"]
 PLAIN = tuple(replace(row, transition=None) for row in FILM)  # transitions have their own tests
 LAUNCH = next(row for row in PLAIN if row.name == "launch")
@@ -51,7 +51,7 @@ def test_an_odd_bar_is_left_for_the_last_segment() -> None:
 
 def test_a_track_that_is_too_short_is_refused() -> None:
     short = Timeline("short", 4.0, tuple(0.25 * k for k in range(17)), (0, 4, 8, 12, 16))
-    with pytest.raises(OverrunError, match="bars 5 to 12"):
+    with pytest.raises(OverrunError, match="bars 11 to 16"):
         plan((film.row("indexing"),), short, H)
 
 
@@ -141,7 +141,7 @@ def test_a_new_scene_elsewhere_in_the_film_changes_no_other() -> None:
         import ast
 
         more = source.replace(
-            "FILM: tuple[Row, ...] = (", 'FILM: tuple[Row, ...] = (\n    Row("new", "scenes.new", "New", 61, 4, "x"),'
+            "FILM: tuple[Row, ...] = (", 'FILM: tuple[Row, ...] = (\n    Row("new", "scenes.new", "New", 111, 4, "x"),'
         )
         tree.body[:] = ast.parse(more).body
         content._source_digest.cache_clear()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from audio.timeline import Section, Timeline
 from audio.timeline_file import load
-from audio.tracks import HERE
+from audio.tracks import DEFAULT, HERE
 from measure.dataset import Dataset
 from scenes import film
 from scenes.film import FILM, Row
@@ -18,7 +18,7 @@ from scenes.stage.camera import Camera
 from scenes.stage.keys import Path
 from scenes.stage.passage import Context, Passage, Window
 
-SONG = load(HERE / "climb-to-the-line.timeline.json")
+SONG = load(HERE / f"{DEFAULT}.timeline.json")
 FPS = 60
 
 
@@ -88,7 +88,7 @@ def test_arrivals_stay_on_their_beats() -> None:
 
 
 def test_a_flight_is_fastest_on_the_downbeat_by_as_much_as_the_section_has_energy() -> None:
-    keyed = Breath(lambda beat: Camera((beat, -10.0, 0.0), (beat, 0.0, 0.0)), SONG, 17 * 4, 16.0)  # inside the first chorus
+    keyed = Breath(lambda beat: Camera((beat, -10.0, 0.0), (beat, 0.0, 0.0)), SONG, 21 * 4, 16.0)  # inside the first chorus
 
     def speed(beat: float) -> float:
         return (keyed(beat + 0.01).target[0] - keyed(beat - 0.01).target[0]) / 0.02

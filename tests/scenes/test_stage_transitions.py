@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 
 from audio.timeline_file import load
-from audio.tracks import HERE
+from audio.tracks import DEFAULT, HERE
 from scenes.render import flash
 from scenes.stage.camera import Camera
 from scenes.stage.clock import Clock
@@ -21,7 +21,7 @@ from scenes.stage.transitions.cut import KINDS, Cut, Kind
 from scenes.stage.transitions.mix import Mixer, brightest
 from scenes.stage.transitions.span import Span
 
-SONG = load(HERE / "climb-to-the-line.timeline.json")
+SONG = load(HERE / f"{DEFAULT}.timeline.json")
 HEIGHT, WIDTH = 180, 320
 Picture = NDArray[np.uint32]
 

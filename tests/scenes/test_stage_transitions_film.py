@@ -15,7 +15,7 @@ from manim import tempconfig
 from numpy.typing import NDArray
 
 from audio.timeline_file import load
-from audio.tracks import HERE
+from audio.tracks import DEFAULT, HERE
 from measure.dataset import Dataset
 from scenes import film
 from scenes.film import FILM, Row
@@ -32,7 +32,7 @@ HELPERS = Path(__file__).parent / "helpers"
 sys.path.insert(0, str(HELPERS))  # the processes that draw find the passages there too
 import short_film  # noqa: E402
 
-SONG = load(HERE / "climb-to-the-line.timeline.json")
+SONG = load(HERE / f"{DEFAULT}.timeline.json")
 CUTS = tuple(pairwise(FILM))
 ROWS = (short_film.ROWS[0], replace(short_film.ROWS[1], transition=Cut("shatter", 1.5, 1.5)))
 
