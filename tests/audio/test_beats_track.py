@@ -175,6 +175,11 @@ def test_the_last_bar_is_filled_up_where_the_sound_goes_on() -> None:
     assert found == pytest.approx([0.5 * k for k in range(9)]) and downs == [0, 4, 8]
 
 
+def test_a_last_bar_that_is_longer_than_the_others_is_left_out() -> None:
+    found, downs = make.whole_bars([0.5 * k for k in range(10)], [1, 2, 3, 1, 2, 3, 1, 2, 3, 4], 9.0)
+    assert found == [0.5 * k for k in range(7)] and downs == [0, 3, 6]
+
+
 def test_the_f_measure_by_hand() -> None:
     """Three of four found, one of four wrong: precision and recall are 3/4, and F is 3/4."""
     truth, found = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.05, 2.0, 2.95, 4.2])
