@@ -79,6 +79,9 @@ FILM: tuple[Row, ...] = (
     # Second drop: the waiting warp bursts, the towers shine beneath it.
     Row("roof-2", "scenes.roof", "Roof2", 45, 8, "a tile in shared memory climbs", ("coalesced", "shared", "tile_1d"),
         Cut("shatter", 1.5, 2.5, travel=1.4)),
+    # On down the hall, along the light: to the lines that memory is read in.
+    Row("coalescing", "scenes.coalescing", "Coalescing", 53, 6, "neighbours read together",
+        transition=Cut("streak", 1.5, 1.5, heading=0.0)),
     # The same flight goes on from DRAM's lines to a tile of them.
     Row("tiling", "scenes.tiling", "Tiling", 59, 6, "load once, sync, use many times",
         transition=Cut("iris", 1.0, 1.0)),

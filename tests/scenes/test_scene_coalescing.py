@@ -1,0 +1,151 @@
+"""Coalescing: sectors by the arithmetic of addresses and as counted, columns and the stream of words as measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from manim import tempconfig
+
+from audio import tracks
+from measure.dataset import MEASUREMENTS, Dataset
+from scenes import film
+from scenes.coalescing import BACK, TALLEST, Coalescing
+from scenes.props.cube import Cube
+from scenes.props.lines import FRONT, LANES, ROWS, SECTORS, places, sectors_of, words_of
+from scenes.stage.palette import THREAD
+from scenes.stage.passage import Context, Window
+from scenes.stage.ways import Packets
+from scenes.stage.world import Boxes, World
+
+WIDTH, HEIGHT = 320, 180
+SWEEP = json.loads((MEASUREMENTS / "nvidia-h200.json").read_text())["sweeps"]["coalescing"]
+SERIES = {series["name"]: {int(k): v["value"] for k, v in series["values"].items()} for series in SWEEP["series"]}
+
+
+def staged(*specs: str | Path) -> Coalescing:
+    scene = Coalescing(Context.of(Dataset.open(specs), tracks.default().timeline, film.row("coalescing")), Window(0, 0))
+    scene.setup()
+    scene.construct()
+    return scene
+
+
+@pytest.fixture(autouse=True)
+def small(tmp_path: Path) -> Iterator[None]:
+    with tempconfig({"pixel_width": WIDTH, "pixel_height": HEIGHT, "frame_rate": 30, "media_dir": str(tmp_path)}):
+        yield
+
+
+@pytest.fixture
+def scene() -> Coalescing:
+    return staged("nvidia-h200")
+
+
+def boxes(scene: Coalescing, beat: float) -> Boxes:
+    world = World()
+    for item in scene.props:
+        item.draw(world, beat)
+    return world.all_boxes()
+
+
+def texts(scene: Coalescing, beat: float) -> set[str]:
+    scene.paint(scene.clock.frame(beat), np.zeros((HEIGHT, WIDTH), np.uint32))
+    return {box.text for box in scene.placed if box.opacity > 0.5}
+
+
+@pytest.mark.parametrize("stride", sorted(SERIES["sectors_counted"]))
+def test_sectors_are_as_many_as_counted(stride: int) -> None:
+    touched = {4 * lane * stride // 32 for lane in range(32)}  # 4-byte words, 32-byte sectors
+    assert set(sectors_of(stride)) == touched
+    assert len(touched) == pytest.approx(SERIES["sectors_counted"][stride], abs=0.05)
+
+
+def test_words_lie_in_their_lines() -> None:
+    assert words_of(32).tolist() == list(range(0, 1024, 32))
+    side_by_side, apart = places(1), places(32)
+    assert np.ptp(side_by_side[:, 1]) == 0.0 and (np.diff(side_by_side[:, 0]) > 0).all()
+    assert np.ptp(apart[:, 0]) == 0.0 and (np.diff(apart[:, 1]) > 0).all() and len(np.unique(apart[:, 1])) == ROWS
+
+
+def test_the_lit_sectors_are_those_of_the_stride(scene: Coalescing) -> None:
+    for beat, stride in ((5.0, 1), (8.2, 2), (9.2, 4), (11.0, 8), (15.0, 32)):
+        lit = np.flatnonzero(scene.lines.lit(beat).ravel() > 0.5)
+        assert lit.tolist() == sectors_of(stride).tolist(), beat
+        assert scene.lines.lit(beat).shape == (ROWS, SECTORS)
+
+
+def test_scatter_and_fall_are_on_their_words(scene: Coalescing) -> None:
+    origin = scene.timeline.downbeats[scene.context.first_bar - 1]
+    words = {
+        word.text.strip(",.;").lower(): scene.timeline.position(word.start) - origin
+        for line in scene.timeline.lines
+        if 0 <= scene.timeline.position(line.start) - origin < 24
+        for word in line.words
+    }
+    starts = {stride: beat for beat, stride in scene.strides}
+    assert starts[2] == pytest.approx(words["scatter"]) and starts[8] == pytest.approx(words["lanes"])
+    assert starts[32] == pytest.approx(words["fall"])
+    assert scene.trip == pytest.approx((words["trip"], words["all"]))
+
+
+def test_columns_are_as_high_as_the_bandwidth(scene: Coalescing) -> None:
+    useful = SERIES["useful"]
+    drawn = boxes(scene, 22.0)
+    column = np.abs(drawn.origin[:, 1] + drawn.size[:, 1] / 2 - BACK) < 1e-3
+    column &= np.abs(drawn.color - np.array(THREAD)).max(axis=1) > 1e-3
+    order = np.argsort(drawn.origin[column, 0])
+    tall = drawn.size[column, 2][order]
+    expected = np.array([useful[stride] for stride in sorted(useful) if stride <= 32])
+    assert tall == pytest.approx(TALLEST * expected / expected[0], rel=1e-4)
+
+
+def test_words_come_as_fast_as_the_bandwidth(scene: Coalescing) -> None:
+    streams = [item for item in scene.props if isinstance(item, Packets)]
+    speeds = [stream.walked(21.0) - stream.walked(20.0) for stream in streams]
+    expected = np.array([SERIES["useful"][stride] for _, stride in scene.strides])
+    assert np.array(speeds) / speeds[0] == pytest.approx(expected / expected[0])
+    assert len({stream.every for stream in streams}) == 1 and all(len(stream.ways) == LANES for stream in streams)
+
+
+def test_the_thread_rides_down_the_columns(scene: Coalescing) -> None:
+    cube = next(item for item in scene.props if isinstance(item, Cube))
+    assert cube.base(10.0)[1] == FRONT
+    for beat, stride in ((18.0, 1), (20.0, 4), (22.0, 32)):
+        assert cube.base(beat) == pytest.approx(scene.columns.top(stride))
+
+
+@pytest.mark.parametrize("files", [("nvidia-h200",), ("rtx-3090-published",)])
+def test_exactly_one_cube_is_magenta(files: tuple[str, ...]) -> None:
+    made = staged(*files)
+    for beat in np.arange(0.0, 24.0, 0.7):
+        assert (np.abs(boxes(made, float(beat)).color - np.array(THREAD)).max(axis=1) < 1e-3).sum() == 1
+
+
+def test_figures_are_the_files(scene: Coalescing) -> None:
+    assert {"x[lane]", "4.36 TB/s", "4 sectors"} <= texts(scene, 4.0)
+    assert {"x[lane * 8]", "0.56 TB/s", "32 sectors"} <= texts(scene, 11.0)
+    assert {"x[lane * 32]", "0.23 TB/s", "32 sectors"} <= texts(scene, 15.0)
+    ends = texts(scene, 21.0)
+    assert {"4.36 TB/s", "0.23 TB/s"} <= ends and "32 sectors" not in ends
+
+
+def test_what_nobody_measured_is_an_outline_and_said() -> None:
+    made = staged("rtx-3090-published")
+    assert "bandwidth by stride not measured on NVIDIA GeForce RTX 3090" in texts(made, 12.0)
+    drawn = boxes(made, 22.0)
+    assert (np.abs(drawn.origin[:, 1] + drawn.size[:, 1] / 2 - BACK) < 1e-3).sum() == 1  # the thread alone
+    assert not [claim for claim in made.log.claims if claim.key.startswith("sweeps")]
+
+
+def test_a_shorter_sweep_of_another_gpu_has_fewer_columns(tmp_path: Path) -> None:
+    document = json.loads((MEASUREMENTS / "nvidia-h200.json").read_text())
+    for series in document["sweeps"]["coalescing"]["series"]:
+        series["values"] = {key: value for key, value in series["values"].items() if int(key) <= 8}
+    path = tmp_path / "other.json"
+    path.write_text(json.dumps(document))
+    made = staged(path)
+    assert list(made.columns.strides) == list(range(1, 9)) and [stride for _, stride in made.stops] == [1, 2, 4, 8]
+    assert "0.56 TB/s" in texts(made, 21.0)
