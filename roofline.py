@@ -324,7 +324,8 @@ def test(arguments: tuple[str, ...]) -> None:
 
     root = Path(__file__).resolve().parent
     codes = []
-    for command in (["ruff", "check", "."], ["mypy"], ["pytest", *arguments]):
+    spread = ["-n", "auto", "--dist", "loadfile"]  # a file's tests stay together: they share what they rendered
+    for command in (["ruff", "check", "."], ["mypy"], ["pytest", *spread, *arguments]):
         click.echo(f"$ {' '.join(command)}")
         codes.append(subprocess.run([sys.executable, "-m", *command], cwd=root, check=False).returncode)
     if any(codes):
