@@ -118,7 +118,9 @@ def test_test_runs_the_three_checks_and_passes_arguments_on(monkeypatch: pytest.
 
     monkeypatch.setattr(subprocess, "run", run)
     done = invoke("test", "-k", "clock", "--maxfail=1", "tests/scenes")
-    assert ran == [["ruff", "check", "."], ["mypy"], ["pytest", "-k", "clock", "--maxfail=1", "tests/scenes"]]
+    on_every_core = ["-n", "auto", "--dist", "loadfile"]
+    asked = ["-k", "clock", "--maxfail=1", "tests/scenes"]
+    assert ran == [["ruff", "check", "."], ["mypy"], ["pytest", *on_every_core, *asked]]
     assert done.exit_code == 1 and "ended with 0, 1, 0" in done.output
 
 
