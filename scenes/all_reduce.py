@@ -84,7 +84,7 @@ class AllReduce(Passage):
     def _ranks(self) -> list[Sign]:
         """A number in front of each GPU that is really there."""
         count = self.ring.ranks if self.ring.steps else 1
-        shown = Track(0.0).to(1.0, self.at(1, 2), 0.5).to(0.0, self.at(6, 3), 1.0)
+        shown = Track(0.0).to(1.0, self.at(2), 0.75).to(0.0, self.at(6, 3), 1.0)
         signs: list[Sign] = []
         for rank, (x, y) in enumerate(self.ring.centres[:count].tolist()):
             place = (x, y - DEEP / 2 - 0.02, BOARD + MODULE + 0.02)
@@ -118,7 +118,7 @@ class AllReduce(Passage):
             (self.at(5, 3), (-0.2, -0.4, 2.8 * far, 23.5 * far, -10.0, 13.0)),
             (self.at(6, 2), (-0.2, -0.4, 3.0 * far, 23.0 * far, 10.0, 13.0)),
             (self.at(6, 3), (last[0] * 0.4, last[1] * 0.3, 2.6 * far, 19.5 * far, 13.0, 13.0)),
-            (self.clock.beats, (last[0], last[1], last[2], 5.0, 16.0, 12.0)),
+            (self.clock.beats, (last[0], last[1], last[2], 8.0, 16.0, 12.0)),
         ])  # fmt: skip
 
         def camera(beat: float) -> Camera:

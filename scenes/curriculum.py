@@ -47,7 +47,6 @@ class Curriculum(Passage):
     credits: ClassVar[tuple[int, float]] = (3, 3.25)  # the signs have been read; the first line of the credits
     up: ClassVar[tuple[int, float]] = (5, 2.5)  # the last flight begins
     last: ClassVar[tuple[int, float]] = (6, 1.0)  # the song's last hit
-    over: ClassVar[float] = 4.4  # beats that the sound rings on after the last bar
 
     def construct(self) -> None:
         # A staircase as high as the rungs are fast, the thread on its top; the road from the first place to it.
@@ -69,14 +68,19 @@ class Curriculum(Passage):
         self._set_title()
 
         # After the last hit the light goes; what is left is the thread.
-        self.dim.to(0.55, end + self.over - 0.4, 3.5)
+        self.dim.to(0.55, end + self.tail - 0.4, 3.5)
         self.finish()
 
     def setup(self) -> None:
         """The beat lamps are counted to the last beat, then they go."""
         super().setup()
-        gone = Track(1.0).to(0.0, self.clock.beats + 1.25, 0.75)
+        gone = Track(1.0).to(0.0, self.clock.beats + 0.3 * self.tail, 0.15 * self.tail)
         self._hud = [Lamps(self.clock, gone) if isinstance(item, Lamps) else item for item in self._hud]
+
+    @property
+    def tail(self) -> float:
+        """Beats that the sound rings on after the last bar."""
+        return self.clock.at_frame(self.clock.end) - self.clock.beats
 
     # ---- what stands in the world ------------------------------------------------------------------------------------
 
@@ -94,7 +98,7 @@ class Curriculum(Passage):
         return places
 
     def _light(self, world: World, beat: float) -> None:
-        dusk = smooth(min(max((beat - self.clock.beats) / (self.over - 0.5), 0.0), 1.0))
+        dusk = smooth(min(max((beat - self.clock.beats) / max(self.tail - 0.5, 1.0), 0.0), 1.0))
         x, y, _ = self.camera_at(beat).target
         eye = self.camera_at(beat).eye
         near = math.dist((x, y), eye[:2])
@@ -138,7 +142,7 @@ class Curriculum(Passage):
             (self.at(5, 3.75), (x - 10.0, y, z - 1.0, 70.0, 8.0, 6.0)),
             (self.at(*self.last), (x - 11.3, y, z + 0.4, 44.0, 8.0, 4.0)),
             (self.clock.beats, (x - 11.3, y, z + 0.6, 42.5, 4.0, 5.0)),
-            (self.clock.beats + self.over, (x - 11.3, y, z + 0.8, 41.5, 2.0, 6.0)),
+            (self.clock.beats + max(self.tail, 1.0), (x - 11.3, y, z + 0.8, 41.5, 2.0, 6.0)),
         ])  # fmt: skip
 
         def camera(beat: float) -> Camera:

@@ -97,7 +97,7 @@ def test_every_passage_has_its_place_with_its_own_title_and_chapter(h200: Curric
     for place, other in zip(road.places, others, strict=True):
         scene = other.load()
         assert place.title == scene.title and scene.chapter.endswith(place.chapter)
-        assert place.name in EMBLEMS
+    assert EMBLEMS.keys() <= {other.name for other in others}  # a passage without an emblem gets a plain cube
     assert (np.diff(road.feet[:, 1]) > 0).all()  # the film's order is the road's
 
 
