@@ -99,7 +99,7 @@ track_option = click.option(
 
 
 def request_for(
-    scenes: Sequence[str], letter: str, fps: int | None, specs: Sequence[str], track: str | None, asked: Asked | None = None
+    scenes: Sequence[str], letter: str, fps: int | None, specs: Sequence[str], track: str | None, asked: Asked
 ) -> Request:
     """What a render or a still is asked for."""
     from audio.beats.listen import listen
@@ -110,7 +110,7 @@ def request_for(
 
     film.order_with(scenes)  # names are checked before anything long begins
     dataset = Dataset.open(specs)
-    music = listen(track, asked or Asked())
+    music = listen(track, asked)
     rows, order = fit.over(scenes, music.track.timeline)
     return Request(rows, QUALITIES[letter].at(fps), dataset, music.track, order, music.sound)
 
@@ -131,8 +131,7 @@ def render(
 ) -> None:  # fmt: skip
     """Render scenes by name, or the whole film, with sound.
 
-    `stage-reel` is a film of its own: each element of the stage, one after another. Over a track of yours the film is
-    laid anew: as many bars a scene as fit it, cuts where the music changes.
+    `stage-reel` is a film of its own. Over a track of yours the film is laid anew: it cuts where the music changes.
     """
     request = request_for(scenes, quality, fps, specs, track, asked)
     from scenes.render import make, report
@@ -153,14 +152,14 @@ def render(
 @quality
 @measurements
 @track_option
+@steered
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="PNG", help="The picture to write.")
-def still(scene: str, moment: str, quality: str, specs: tuple[str, ...], track: str | None, output: Path | None) -> None:
-    """One frame of a scene as a PNG.
-
-    Bars and beats count from 1 inside of the scene; a beat may be a fraction, as in 3:2.5.
-    """
+def still(
+    scene: str, moment: str, quality: str, specs: tuple[str, ...], track: str | None, asked: Asked, output: Path | None
+) -> None:
+    """One frame of a scene as a PNG: bars and beats count from 1 inside of it, a beat may be a fraction, as in 3:2.5."""
     bar, beat = _moment(moment)
-    request = request_for([scene], quality, None, specs, track)
+    request = request_for([scene], quality, None, specs, track, asked)
     from scenes.render.make import still as write_still
 
     if len(request.rows) > 1:
@@ -196,10 +195,7 @@ def scenes(track: str | None, asked: Asked) -> None:
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE",
               help="The timeline to write (.json), or Audacity labels of the beats to mend (.txt).")  # fmt: skip
 def beats(track: str, asked: Asked, output: Path | None) -> None:
-    """Hear a song's beats, bars and parts, say how sure they are, and write them as a timeline.
-
-    Put it beside the song, or give it to render with --beats.
-    """
+    """Hear a song's beats, bars and parts, say how sure they are, and write its timeline: for render --beats."""
     from audio.beats import listen
 
     found = listen.listen(track, asked)

@@ -48,7 +48,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 OPTIONS = {
     "render": ("-q", "--quality", "--fps", "--measurements", "--track", "--beats", "--bpm", "--first-downbeat", "--lyrics",
                "-o", "--jobs", "--dry-run"),
-    "still": ("-q", "--measurements", "--track", "-o"),
+    "still": ("-q", "--measurements", "--track", "--beats", "-o"),
     "scenes": ("--track", "--beats"),
     "beats": ("--beats", "--bpm", "--first-downbeat", "--lyrics", "-o"),
     "measure": ("-o", "--only", "--quick"),
