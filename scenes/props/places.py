@@ -21,7 +21,7 @@ Bit = tuple[float, float, float, float, float, float, Colour]  # least corner x,
 IDLE, DATA, WORK = mix(STEEL, TEXT, 0.25), mix(PLATE, MEMORY, 0.6), mix(PLATE, COMPUTE, 0.8)
 # Where signs stand in the picture that shows all of them, design pixels: of each column the mast, the first and the last line.
 COLUMN, TOP, BOTTOM = 374.0, 130.0, 800.0
-CAP, LEADING = 23.8, 38.0  # of a sign there: height of its capitals, from line to line
+CAP, LEADING = 23.8, 33.0  # of a sign there: height of its capitals, from line to line
 FIRST, APART = 5.0, 3.9  # how far up the road the first place is, and from place to place, world units
 ROAD = 1.5  # half the road's width
 
@@ -64,7 +64,7 @@ EMBLEMS: dict[str, list[Bit]] = {
     "tensor-cores": [(-0.9, -0.5, 0.0, 0.15, 1.0, 1.0, DATA), (-0.6, 0.6, 0.0, 1.2, 0.15, 1.0, DATA),
                      (-0.45, -0.45, 0.0, 0.9, 0.9, 0.5, WORK)],
     "flash-attention": [(-0.9, 0.75, 0.0, 1.8, 0.1, 0.9, PLATE), (-0.9, -0.75, 0.0, 0.1, 1.5, 0.3, IDLE),
-                  (0.8, -0.75, 0.0, 0.1, 1.5, 0.3, IDLE), (-0.3, -0.3, 0.0, 0.6, 0.6, 0.4, DATA)],
+                        (0.8, -0.75, 0.0, 0.1, 1.5, 0.3, IDLE), (-0.3, -0.3, 0.0, 0.6, 0.6, 0.4, DATA)],
     "quantisation": [(-0.9, -0.45, 0.0, 0.9, 0.9, 0.9, DATA),
                      *((0.2 + 0.24 * k, -0.1, 0.0, 0.2, 0.2, 0.2, DATA) for k in range(3))],
     "all-reduce": _ring(),
