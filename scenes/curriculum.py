@@ -51,7 +51,7 @@ class Curriculum(Passage):
     def construct(self) -> None:
         # A staircase as high as the rungs are fast, the thread on its top; the road from the first place to it.
         end, seen = self.clock.beats, window(self.at(1, 1.2), self.at(2, 1.4), 0.4)
-        self.stairs = Stairs(self.data, FRONT, one_by_one(0.25, 2.75 / max(len(self._rungs()), 1)), seen)
+        self.stairs = Stairs(self.data, FRONT, self._steps_lit(), seen)
         self.prop(Scenery(self._light), self.stairs, Cube(self._thread, CUBE, self._stretch, 0.8))
         signs = Track(0.0).to(1.0, self.at(2, 2.1), 0.7).to(0.0, self.at(*self.credits) + 0.25, 0.5)
         light = Path(
@@ -87,6 +87,13 @@ class Curriculum(Passage):
     def _rungs(self) -> Sequence[Rung]:
         owned = self.data.ladder("gemm_fp32")
         return owned.value.rungs if owned else ()
+
+    def _steps_lit(self) -> Callable[[int, float], float]:
+        """Step after step they light up; they rest while the credits are read, and do so once more, to the last hit."""
+        count, up, last = max(len(self._rungs()), 1), self.at(*self.up), self.at(*self.last)
+        first, again = one_by_one(0.25, 2.75 / count), one_by_one(up, (last - up) / max(count - 1, 1))
+        rest = Track(1.0).to(0.4, self.at(*self.credits) + 0.5, 1.0)
+        return lambda k, beat: max(first(k, beat) * rest(beat), again(k, beat))
 
     def _places(self) -> list[Place]:
         """Every passage of the film but this one, with the title and the chapter that it shows itself."""
