@@ -105,7 +105,7 @@ class Coalescing(Passage):
             ways = Ways.of([np.array([a, b]) for a, b in zip(places(stride) + np.array([0.0, 0.0, 0.3]), seat, strict=True)])
 
             def walked(beat: float, begin: float = begin, speed: Callable[[], float] = speed) -> float:
-                return 60.0 + speed() * (beat - begin)
+                return 60.0 + speed() * (beat - begin) if beat > begin else 60.0
 
             self.prop(Packets(ways, walked, MEMORY, (0.26, 0.16, 0.16), 3.2, shown=window(begin + 0.1, end - 0.2, 0.2)))
 
@@ -185,12 +185,13 @@ class Coalescing(Passage):
     def letter(self) -> None:
         """What the line, the warp and the sheet are; the strides under their columns."""
         cyan, steel = CODE.coloured(mix(MEMORY, TEXT, 0.3)), LABEL.coloured(mix(QUIET, TEXT, 0.4))
-        first, later = window(self.at(1) + 0.5, self.at(3) - 0.5), window(self.at(3), self.at(5))
+        first, later = window(0.0, self.trip[0] + 0.15, 0.4), window(self.at(3), self.at(5))
+        asking = window(0.0, self.at(3) - 0.5)
         ends = window(self.at(4, 3), self.clock.beats + 9.0)
         line, before = (0.0, 1.3 * DEEP, BASE + 0.16), (0.0, FRONT - 1.2, 0.02)
         signs = [
             (TextPlane.standing(f"one {WORD * WORDS}-byte line, {SECTORS} sectors", cyan, line, 0.46, 0.0, "centre"), first),
-            (TextPlane.lying(f"a warp: {LANES} lanes, {WORD} bytes each", steel, before, 0.42, 0.0, "centre"), first),
+            (TextPlane.lying(f"a warp: {LANES} lanes, {WORD} bytes each", steel, before, 0.42, 0.0, "centre"), asking),
             (TextPlane.lying(f"each row of memory a line of {WORD * WORDS} bytes", cyan, before, 0.42, 0.0, "centre"), later),
         ]
         marks = [stride for stride in (1, 8, 16, 24, 32) if stride in self.columns.strides]

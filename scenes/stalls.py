@@ -152,10 +152,10 @@ class Stalls(Passage):
 
     def share(self, key: str, counted: bool, shown: Callable[[float], float]) -> Sequence[Item]:
         percent, came = figure(self.read(key), 1, "%", 100.0), Track(0.0).to(1.0, self.meter + 3.0, 3.0, arrive)
-        kind, how = ("issued", "counted") if counted else ("idle", "estimated from its machine code")
+        kind, how = ("used", "counted") if counted else ("idle", "estimated from its machine code")
         return [
             Counter(percent, came, NUMBER.sized(104).coloured(COMPUTE if counted else TEXT), LEFT, 318, "left", shown),
-            Text(f"of its issue slots {kind}", FACT, LEFT, 376, "left", shown),
+            Text(f"of issue slots {kind}", FACT, LEFT, 376, "left", shown),
             Text(f"first rung, {problem(self.data)}", SMALL, LEFT, 420, "left", shown),
             Text(f"{percent.source}, {how}", SMALL, LEFT, 458, "left", shown),
         ]

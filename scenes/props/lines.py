@@ -166,7 +166,7 @@ class Lines:
         if not 0.0 < u or shown <= 0.01:
             return
         start, end = self._places[self.strides[0][1]] + np.array([0.0, 0.0, TOP]), seats() + np.array([0.0, 0.0, 0.62])
-        at = start + (end - start) * u + np.array([0.0, 0.0, 4.0 * 1.1 * u * (1.0 - u)])
+        at = start + (end - start) * u + np.array([0.0, 0.0, 4.0 * 0.5 * u * (1.0 - u)])
         edge = 0.7 * PITCH
         world.add(Boxes.of(at - np.array([edge / 2, edge / 2, 0.0]), (edge, edge, 0.22), MEMORY, 0.75, 0.8, alpha=shown))
 

@@ -99,7 +99,7 @@ def test_the_far_half_is_reached_on_the_word(scene: Stalls) -> None:
 def test_figures_and_the_cause_are_the_files(scene: Stalls) -> None:
     assert {"23 cycles", "a load from shared memory", "32 cycles", "a load from L1"} <= texts(scene, 3.0)
     assert "665 cycles" not in texts(scene, 12.0) and "665 cycles" in texts(scene, 13.4)
-    assert {"3.4 %", "of its issue slots issued", "measured, counted"} <= texts(scene, 17.6)
+    assert {"3.4 %", "of issue slots used", "measured, counted"} <= texts(scene, 17.6)
     late = texts(scene, 20.0)
     assert {"92 %", "the queue for its loads is full", "lg-throttle, measured, counted"} <= late
 
@@ -127,7 +127,7 @@ def test_without_counters_the_estimate_is_named_so_and_no_cause_is(tmp_path: Pat
 
     made = staged(changed(tmp_path, drop))
     late = texts(made, 20.0)
-    assert {"96.6 %", "of its issue slots idle", "estimated, estimated from its machine code"} <= late
+    assert {"96.6 %", "of issue slots idle", "estimated, estimated from its machine code"} <= late
     assert "why: not counted on NVIDIA H200" in late and not any("queue" in words for words in late)
     slots = next(item for item in made.props if isinstance(item, Slots))
     assert slots.issued is not None and slots.issued() == pytest.approx(1 - 0.9660363024588161)
