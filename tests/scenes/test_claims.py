@@ -38,6 +38,7 @@ MEASURED = re.compile(rf"(?<![\w.])\d[\d ,.]*\s?{UNIT}")
 STRUCTURE = (
     r"Ch\. \d+", r"\b(?:thread|lane|warp|block) \d+", r"threadIdx\.x < 16", r"offset = lane \* 4", r"times 4 bytes",
     r"zero = clock64\(\)", r"1 beat = ", r"float64", r"[\d.]*f",
+    r"2\(N − 1\)",
 )  # fmt: skip
 
 
