@@ -24,6 +24,7 @@ Box = tuple[float, float, float, float]  # left, top, right, bottom
 HALF_WIDTH, HALF_DEPTH, HEIGHT = 9.0, 2.6, 7.4  # the hall, in world units
 FLOOR = 0.16  # top of the board
 TOWER = 0.56
+LANES = (0.75, 1.75, -0.75, -1.75)  # y of the towers, of every second one mirrored
 ROW = (0.8, 6.6)  # x of the first and last tower where none has an intensity
 CUBE, RIDE = 0.52, 0.03  # the cube's edge, and how far it hovers above a tower, so that both keep their edges
 RAIL_END = HALF_WIDTH + 1.2
@@ -271,51 +272,6 @@ class Tower:
         world.add(Boxes.of(origin, size, colour, 0.0 if lot.hollow else np.array(glow), 0.9, True, alpha))
 
 
-@dataclass(slots=True)
-class Headroom:
-    """A dashed line from a tower's top to the roof above it (a height, read when it is shown): what is left to gain."""
-
-    tower: Tower
-    roof: Callable[[], float]
-    shown: Callable[[float], float]
-
-    def draw(self, world: World, beat: float) -> None:
-        shown = self.shown(beat)
-        if shown <= 0.01:
-            return
-        low, roof, lot = self.tower.summit(beat) + 0.05, self.roof(), self.tower.lot
-        if roof - low < 0.12:
-            return
-        count = max(2, int((roof - low) / 0.16))
-        z = np.linspace(low, roof, count + 1)[:-1]
-        a = np.column_stack([np.full(count, lot.x), np.full(count, lot.y), z])
-        b = a + np.array([0.0, 0.0, (roof - low) / count * 0.55])
-        world.add(Ribbons.of(a, b, 0.045, TEXT, 0.75 * shown, 0.05))
-
-
-@dataclass(slots=True)
-class Line:
-    """A vendor library's rate as a dashed line over a tower, in the tower's own plane: never a tower of ours.
-
-    `height` is read when it is shown; None draws nothing.
-    """
-
-    height: Callable[[], float | None]
-    tower: Tower
-    shown: Callable[[float], float]
-
-    def draw(self, world: World, beat: float) -> None:
-        shown = self.shown(beat)
-        height = self.height() if shown > 0.01 else None
-        if height is None:
-            return
-        lot = self.tower.lot
-        xs = np.arange(HALF_WIDTH, lot.x - 1.1, -0.4)
-        xs = xs[xs > HALF_WIDTH - (HALF_WIDTH - lot.x + 1.1) * shown]
-        a = np.column_stack([xs, np.full(len(xs), lot.y), np.full(len(xs), height)])
-        world.add(Ribbons.of(a, a + np.array([0.24, 0.0, 0.0]), 0.06, TEXT, 0.95, 0.1))
-
-
 def decades(low: float, high: float) -> list[float]:
     """Powers of ten inside a range."""
     return [10.0**k for k in range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)]
@@ -324,15 +280,28 @@ def decades(low: float, high: float) -> list[float]:
 def towers(data: Dataset, chart: Chart, rises: dict[str, Callable[[float], float]]) -> dict[str, Tower]:
     """A tower for each rung in `rises`, at its intensity; else evenly spaced, in order.
 
-    A rung without a rate (it failed its check, or was not run) is a hollow footprint: it has no height to show.
+    A rung without a rate (it failed its check, or was not run) is a hollow footprint: it has no height to show. Rungs of nearly
+    the same intensity stand behind one another, so that each is seen.
     """
     owned = data.ladder("gemm_fp32")
     rungs: tuple[Rung, ...] = owned.value.rungs if owned else ()
+    places: dict[int, tuple[float, float] | None] = {}
+
+    def place(k: int) -> tuple[float, float] | None:
+        """Where the k-th rung stands: the first of its lanes that no rung before it has taken there."""
+        if k not in places:
+            mark = data.intensity("gemm_fp32", rungs[k].name)
+            x, side = (chart.x(mark.quantity.value) if mark else 0.0), (-1 if k % 2 else 1)
+            before = [spot for j in range(k) if rungs[j].name in rises and (spot := place(j)) is not None]
+            near = [spot for spot in before if abs(spot[0] - x) < TOWER + 0.1]
+            free = [side * lane for lane in LANES if not any(abs(spot[1] - side * lane) < TOWER for spot in near)]
+            places[k] = (x, (free or [side * LANES[0]])[0]) if mark else None
+        return places[k]
 
     def survey(k: int, rung: Rung) -> Lot:
-        mark = data.intensity("gemm_fp32", rung.name)
-        if mark is not None:
-            x, y = chart.x(mark.quantity.value), (-0.75 if k % 2 else 0.75)
+        spot = place(k)
+        if spot is not None:
+            x, y = spot
         else:
             x, y = ROW[0] + (ROW[1] - ROW[0]) * k / max(1, len(rungs) - 1), 0.0
         if rung.rate is None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from measure.dataset import Dataset, Reading
 from measure.records import Rung
+from measure.roofline_model import LEVEL_ROOF
 from scenes.stage.claims import Figure, figure
 from scenes.stage.digits import Counter
-from scenes.stage.keys import window
 from scenes.stage.overlay import Item, Number, Text, Value
 from scenes.stage.palette import COMPUTE, TEXT
 from scenes.stage.type import FACT, LABEL, NUMBER, SMALL
@@ -63,17 +62,31 @@ def lettering(data: Dataset, name: str, shown: Value, climbed: Callable[[float],
         ),
         Text(f"{rate.quantity.source} · {problem(data)}", SMALL, LEFT, 442, "left", shown),
     ]
-    share, owned = data.of_level(LADDER, name), data.ladder(LADDER)
-    if share is None or owned is None or owned.value.level is None:
+    under = roof_over(data, name)
+    if under is None:
         items.append(Text("height only: its bytes are not published", SMALL, LEFT, 490, "left", shown))
         return items
     # Near a roof is a figure; that the roof binds is said only where almost nothing of it is left.
-    level = LEVEL_NAMES.get(owned.value.level, owned.value.level)
-    roof = "of its roof: bound by" if share.quantity.value >= BINDS else "of its roof:"
+    share, roof = under
+    said = "of its roof: bound by" if share.quantity.value >= BINDS else "of its roof:"
     items.append(Number(figure(share, 2, ""), SMALL.coloured(TEXT), LEFT, 490, "left", shown))
-    items.append(Text(roof, SMALL, LEFT + 100, 490, "left", shown))
-    items.append(Text(f"the {level}", SMALL, LEFT, 532, "left", shown))
+    items.append(Text(said, SMALL, LEFT + 100, 490, "left", shown))
+    items.append(Text(roof, SMALL, LEFT, 532, "left", shown))
     return items
+
+
+def roof_over(data: Dataset, name: str) -> tuple[Reading, str] | None:
+    """A rung's rate over the lower of its two roofs, and that roof's name; None where its bytes are not known.
+
+    Left of the ridge that is its level's slope, right of it the math units' beam.
+    """
+    share, owned, mark = data.of_level(LADDER, name), data.ladder(LADDER), data.intensity(LADDER, name)
+    if share is None or mark is None or owned is None or owned.value.level is None:
+        return None
+    math, ridge = data.achieved(LADDER, name), data.ridge(LEVEL_ROOF[owned.value.level])
+    if math is not None and ridge is not None and mark.quantity.value >= ridge.quantity.value:
+        return math, "fp32 math"
+    return share, f"the {LEVEL_NAMES.get(owned.value.level, owned.value.level)}"
 
 
 def vendor(data: Dataset, line: Reading | None, shown: Value) -> list[Item]:
@@ -89,25 +102,7 @@ def vendor(data: Dataset, line: Reading | None, shown: Value) -> list[Item]:
     ]
 
 
-def credits(data: Dataset, song: str, begin: float) -> list[Item]:
-    """What the film was drawn from: a line each half beat, which stays to the end."""
-    items: list[Item] = []
-    for k, text in enumerate(sources(data, song)):
-        items.append(Text(text, FACT if k == 0 else LABEL, LEFT, 150 + 58 * k, "left", window(begin + 0.5 * k, math.inf)))
-    return items
-
-
-def sources(data: Dataset, song: str) -> tuple[str, ...]:
-    """GPU, versions, date, what was measured and what was not, in lines."""
-    run, lines = data.run, [data.device.name]
-    if run is None:
-        lines.append("every figure published or from the datasheet")
-    else:
-        lines.append(f"measured {run.date[:10]}, driver {run.driver or 'unknown'}")
-        lines.append(f"CuPy {run.cupy or 'unknown'}, NVRTC {run.nvrtc or 'unknown'}")
-        lines.append("each kernel checked against float64 before and after timing")
-    absent = [name for name in ("index", "launch", "divergence") if not data.has(f"traces.{name}")]
-    if absent:
-        lines.append(f"not measured: {', '.join(absent)} traces")
-    lines.append(f"music: {song}")
-    return tuple(lines)
+def vendor_line(data: Dataset, peak: float) -> Reading | None:
+    """The vendor library's rate, where it stands under a roof of `peak` TFLOP/s: one on tensor cores has another."""
+    line = data.get(VENDOR)
+    return line if line is not None and line.quantity.value <= 1.05 * peak else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +14,12 @@ from manim import tempconfig
 
 from audio import tracks
 from measure import schema
-from measure.dataset import Dataset
+from measure.dataset import MEASUREMENTS, Dataset
 from measure.records import Ladder, Measurements, Verification
 from scenes import film
-from scenes.props.roofline import FLOOR, HALF_WIDTH, HEIGHT, Chart, decades, towers
+from scenes.props.roofline import FLOOR, HALF_WIDTH, HEIGHT, TOWER, Chart, decades, towers
+from scenes.props.rungs import roof_over
+from scenes.roof import Roof4
 from scenes.stage.passage import Context, Passage, Window
 
 H200 = "nvidia-h200"
@@ -93,7 +97,7 @@ def test_a_rung_that_failed_verification_is_hollow_and_said_to_have_failed(tmp_p
     data = dataset(tmp_path, ladder(content, replace(owned, rungs=(failed, *owned.rungs[1:]))))
     scene = passage("roof-1", data)
     assert scene.towers["uncoalesced"].lot.hollow  # type: ignore[attr-defined]
-    paint(scene, scene.at(6, 2))
+    paint(scene, scene.at(7, 2))
     assert "failed verification" in [placed.text for placed in scene.placed]
 
 
@@ -122,8 +126,8 @@ def test_the_ratio_steps_when_the_cube_lands() -> None:
     scene = passage("roof-2", Dataset.open([H200]))
     ratio = scene.achieved()
     values = []
-    for bar in (2, 4, 6):
-        before, after = ratio(scene.at(bar) - 0.01), ratio(scene.at(bar))
+    for bar in (2, 4, 6):  # on the third beat of each, a long note
+        before, after = ratio(scene.at(bar, 3) - 0.01), ratio(scene.at(bar, 3))
         assert before is not None and after is not None
         values += [float(before.numeral), float(after.numeral)]
     assert values == sorted(values) and values[1] > values[0] and values[5] > values[4]
@@ -145,3 +149,42 @@ def test_no_text_stands_on_another_or_outside_of_the_safe_area(name: str, spec: 
 
 def test_decades() -> None:
     assert decades(0.0072, 8.4) == pytest.approx([0.01, 0.1, 1.0])
+
+
+def overlap(a: tuple[float, float], b: tuple[float, float]) -> bool:
+    return abs(a[0] - b[0]) < TOWER and abs(a[1] - b[1]) < TOWER
+
+
+@pytest.mark.parametrize("spec", [H200, "rtx-3090-published"])
+def test_no_tower_stands_in_another(spec: str) -> None:
+    data = Dataset.open([spec])
+    chart, owned = Chart.of(data), data.ladder("gemm_fp32")
+    assert chart is not None and owned is not None
+    built = towers(data, chart, {rung.name: lambda beat: 1.0 for rung in owned.value.rungs})
+    spots = [(tower.lot.x, tower.lot.y) for tower in built.values()]
+    assert not [(a, b) for a, b in itertools.combinations(spots, 2) if overlap(a, b)]
+
+
+def test_the_last_roof_climbs_to_the_best_verified_rung_and_the_ladder_lights_up_in_order() -> None:
+    scene = passage("roof-4", Dataset.open([H200]))
+    document = json.loads((MEASUREMENTS / f"{H200}.json").read_text())
+    rungs = [rung for rung in document["ladders"]["gemm_fp32"]["rungs"] if "rate" in rung]
+    best = max(rungs, key=lambda rung: rung["rate"]["value"])
+    assert isinstance(scene, Roof4)
+    assert list(scene.towers) == [rung["name"] for rung in rungs] and best["name"] in scene.land
+    end = scene.achieved()(scene.clock.beats)
+    assert end is not None and float(end.numeral) == round(
+        best["rate"]["value"] / document["roofs"]["fp32"]["measured"]["value"], 2
+    )
+    last = scene.at(8, 3)  # on "sight"
+    lit = [[tower.light(last - 0.5 * back) > 0.99 for tower in scene.towers.values()] for back in range(len(rungs))]
+    assert lit == [[k <= len(rungs) - 1 - back for k in range(len(rungs))] for back in range(len(rungs))]
+
+
+def test_a_tower_is_told_against_the_lower_of_its_two_roofs() -> None:
+    """The H200's ridge lies at 65.04 / 33.3 = 1.95 FLOP/B: 1D tiling is left of it, the warp tile right of it."""
+    data = Dataset.open([H200])
+    for name, kind, roof in (("tile_1d", "of_level", "the SM load path"), ("warp_tile", "achieved", "fp32 math")):
+        found = roof_over(data, name)
+        assert found is not None
+        assert found == (data.get(f"derived.{kind}.gemm_fp32.{name}"), roof)
