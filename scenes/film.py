@@ -91,6 +91,12 @@ FILM: tuple[Row, ...] = (
     # The bridge opens: up through the newest tower, down to one warp and one instruction.
     Row("tensor-cores", "scenes.tensor_cores", "TensorCores", 73, 6, "one instruction, one tile",
         transition=Cut("dive", 2.0, 2.0, travel=1.6)),
+    # The hall bursts; what stands behind it is a wall of its own.
+    Row("flash-attention", "scenes.flash_attention", "FlashAttention", 79, 6, "the big square is never written",
+        transition=Cut("shatter", 1.0, 1.25)),
+    # The wall's tiles slip and are the bits of one weight.
+    Row("quantisation", "scenes.quantisation", "Quantisation", 85, 6, "fewer bits, fewer bytes",
+        transition=Cut("glitch", 1.0, 1.0)),
     # One GPU is left behind; round to where many work as one.
     Row("all-reduce", "scenes.all_reduce", "AllReduce", 91, 6, "split it, then sum it up",
         transition=Cut("whip", 1.0, 1.0)),

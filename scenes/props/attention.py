@@ -1,0 +1,259 @@
+"""Attention as a picture: the square of scores as a wall of cells, and the tiles of it that a fused kernel makes and forgets.
+
+The cells' values are a small seeded example; the maximum, the sum and the output that run along are its online softmax
+(Milakov and Gimelshein 2018, https://arxiv.org/abs/1805.02867; Dao et al. 2022, https://arxiv.org/abs/2205.14135).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scenes.props.cube import Vector
+from scenes.stage.keys import leave, overshoot, ramp, smooth
+from scenes.stage.palette import COMPUTE, MEMORY, PLATE, QUIET, STEEL, TEXT, mix
+from scenes.stage.world import Boxes, Ribbons, World
+
+Floats = NDArray[np.float64]
+
+CELLS, TILE, ROWS = 24, 3, 4  # cells of the wall's side; keys and queries of a tile
+PITCH, EDGE, DEEP = 0.44, 0.38, 0.3
+LOW = 0.5  # z of the wall's lowest cells
+BAND = 15  # first row, from the top, of the queries that are followed
+HERO = BAND + 1
+K_Y, V_Y, PLACE_Y = -2.2, -3.3, -5.6  # y of K, of V and of the square's place in DRAM
+RACE_Y = (-8.7, -10.7)  # y of the bars of the race
+STATE_X = 7.4  # x of the running maximum
+SIDE = CELLS * PITCH
+VALUES = 8  # of a key, a query and an output, in the example
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One head with 24 queries and keys of 8 values: scores (24, 24) and V (24, 8)."""
+
+    scores: Floats
+    v: Floats
+
+    @classmethod
+    def seeded(cls) -> Example:
+        random = np.random.default_rng(8)
+        q, k = random.normal(size=(2, CELLS, VALUES))
+        return cls(1.4 * q @ k.T / VALUES**0.5, random.uniform(0.2, 1.0, (CELLS, VALUES)))
+
+    def weights(self) -> Floats:
+        """Softmax of each row over its largest weight, 0..1, (24, 24)."""
+        return np.asarray(np.exp(self.scores - self.scores.max(1, keepdims=True)))
+
+    def online(self, row: int) -> tuple[Floats, Floats, Floats]:
+        """Running maximum (8,), sum (8,) and normalised output (8, 8) of a query after each tile of keys."""
+        maxima, sums, outputs = [], [], []
+        top, total, out = -np.inf, 0.0, np.zeros(VALUES)
+        for first in range(0, CELLS, TILE):
+            s = self.scores[row, first : first + TILE]
+            new = max(top, float(s.max()))
+            old, p = np.exp(top - new), np.exp(s - new)
+            total, out, top = total * old + p.sum(), out * old + p @ self.v[first : first + TILE], new
+            maxima.append(top)
+            sums.append(total)
+            outputs.append(out / total)
+        return np.array(maxima), np.array(sums), np.array(outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Beats:
+    """When what happens: the wall is whole, pours, is refused, dissolves; each tile of keys arrives."""
+
+    whole: float
+    pours: float
+    refused: float
+    dissolves: float
+    tiles: tuple[float, ...]
+
+
+def middle(row: float, column: float) -> Vector:
+    """Middle of a cell of the wall."""
+    return (column - (CELLS - 1) / 2) * PITCH, 0.0, LOW + (CELLS - 0.5 - row) * PITCH
+
+
+@dataclass(slots=True)
+class Wall:
+    """The square of scores: it grows, its first rows pour to their place in DRAM, a gate stops them, all of it dissolves."""
+
+    times: Beats
+    example: Example
+
+    def row_leaves(self) -> Floats:
+        """Beat at which each cell starts to pour, (24, 24): row by row from the top, twelve rows before the gate stands."""
+        row, column = np.mgrid[0:CELLS, 0:CELLS]
+        pace = (self.times.refused - self.times.pours) / 12
+        return np.asarray(self.times.pours + pace * (row + 0.6 * column / CELLS))
+
+    def standing(self, beat: float) -> Floats:
+        """Size of each cell, 0..1, (24, 24)."""
+        row, column = np.mgrid[0:CELLS, 0:CELLS]
+        born = self.times.whole - 6.0 + 5.5 * (column + 0.35 * (CELLS - row)) / (1.35 * CELLS)
+        dies = self.times.dissolves + 2.6 * (CELLS - 1 - column + row) / (2 * CELLS)
+        grown = _ramps(beat - born, 0.45)
+        return np.asarray(grown * (1.0 - _ramps(beat - dies, 0.4)))
+
+    def draw(self, world: World, beat: float) -> None:
+        size, leaves = self.standing(beat), self.row_leaves()
+        pouring = leaves < self.times.refused - 0.7
+        u = np.where(pouring, _ramps(beat - leaves, 0.9), 0.0)
+        refused = ramp(beat, self.times.refused + 0.1, 0.8, leave)  # what came through is dropped with the rest
+        size = np.where(u > 0.0, size * (1.0 - refused), size)
+        on = size > 0.03
+        row, column = np.mgrid[0:CELLS, 0:CELLS]
+        x = (column - (CELLS - 1) / 2) * PITCH
+        z = LOW + (CELLS - 0.5 - row) * PITCH
+        y = np.where(u > 0.0, (PLACE_Y + 1.2 - 0.21 * row) * u, 0.0)
+        z = z * (1.0 - u) + 0.2 * u + 1.6 * np.sin(np.pi * u) + 0.9 * refused * (u > 0.0)
+        lit = self.example.weights()
+        warm = np.array(PLATE) + (np.array(COMPUTE) - np.array(PLATE)) * (0.24 + 0.62 * lit)[..., None]
+        colour = warm + (np.array(mix(PLATE, MEMORY, 0.7)) - warm) * u[..., None]
+        edge = np.stack([EDGE * size, (DEEP * (1 - u) + 0.16 * u) * size, (EDGE * (1 - u) + 0.1 * u) * size], -1)
+        at = np.stack([x, y, z], -1)
+        glow = (0.06 + 0.34 * lit * (1.0 - u))[on]
+        world.add(Boxes.of((at - edge / 2)[on], edge[on], colour[on], glow, 0.6, shadow=0.25))
+        self._frame(world, beat)
+        self._gate(world, beat)
+
+    def _frame(self, world: World, beat: float) -> None:
+        """The outline of a square that is not there."""
+        shown, half = ramp(beat, self.times.dissolves, 1.5), SIDE / 2
+        corners = np.array([(-half, 0, LOW), (half, 0, LOW), (half, 0, LOW + SIDE), (-half, 0, LOW + SIDE)])
+        if shown > 0.01:
+            world.add(Ribbons.of(corners, np.roll(corners, -1, 0), 0.05, QUIET, 0.55 * shown))
+
+    def _gate(self, world: World, beat: float) -> None:
+        """Before the square's place in DRAM: up on its beat, down again once nothing is left to stop."""
+        up = ramp(beat, self.times.refused - 0.3, 0.3, overshoot) * (1.0 - ramp(beat, self.times.dissolves + 2.4, 0.6))
+        if up > 0.01:
+            at = (-SIDE / 2 - 0.3, (V_Y + PLACE_Y) / 2 + 0.3, 0.1)
+            world.add(Boxes.of([at], (SIDE + 0.6, 0.14, 1.3 * up), mix(STEEL, TEXT, 0.4), 0.05, 1.2))
+
+
+@dataclass(slots=True)
+class Stream:
+    """DRAM with K and V, and the followed queries: tile after tile comes up to them, is multiplied and forgotten.
+
+    On the right stands what stays: the running maximum, the running sum and the output of the thread's query.
+    """
+
+    times: Beats
+    example: Example
+    states: tuple[Floats, Floats, Floats] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.states = self.example.online(HERO)
+
+    def state(self, beat: float) -> tuple[float, float, Floats]:
+        """Height of maximum and sum, world units, and the 8 values of the output, at a beat."""
+        maxima, sums, outputs = self.states
+        floor = float(self.example.scores[HERO].min())
+        top, total, out = 0.0, 0.0, np.zeros(VALUES)
+        before = floor
+        for k, land in enumerate(self.times.tiles):
+            u = ramp(beat, land, 0.3, smooth)
+            if u <= 0.0:
+                break
+            shrunk = total * (float(np.exp(before - maxima[k])) if k else 1.0)  # a new maximum scales the sum down first
+            first = ramp(beat, land, 0.15)
+            total = total + (shrunk - total) * first + (float(sums[k]) - shrunk) * ramp(beat, land + 0.15, 0.35, smooth)
+            top = top + (float(maxima[k]) - floor - top) * u
+            out = out + (outputs[k] - out) * u
+            before = float(maxima[k])
+        return 1.1 * top, 1.1 * total, out
+
+    def draw(self, world: World, beat: float) -> None:
+        half = SIDE / 2
+        world.add(Boxes.of([(-half - 1.6, PLACE_Y - 1.6, 0.0)], (SIDE + 2.1, 6.1, 0.08), mix(PLATE, MEMORY, 0.08), 0.0, 0.7))
+        columns = (np.arange(CELLS // TILE) * TILE + (TILE - 1) / 2 - (CELLS - 1) / 2) * PITCH
+        size = np.array([TILE * PITCH - 0.12, 0.62, 0.42])
+        for y in (K_Y, V_Y):
+            at = np.column_stack([columns, np.full(len(columns), y), np.full(len(columns), 0.31)])
+            world.add(Boxes.of(at - size / 2, size, mix(PLATE, MEMORY, 0.6), 0.2, 0.8))
+        self._queries(world, beat)
+        for k, land in enumerate(self.times.tiles):
+            if land - 0.8 < beat < land + 1.2:
+                self._tile(world, beat, k, land, float(columns[k]))
+        self._stays(world, beat)
+
+    def _queries(self, world: World, beat: float) -> None:
+        """The tile of queries beside its rows: on the SM as long as keys come."""
+        shown = ramp(beat, self.times.tiles[0] - 1.5, 0.8)
+        if shown > 0.02:
+            rows = BAND + np.arange(ROWS)
+            at = np.array([middle(float(row), -1.6) for row in rows])
+            edge = np.array([0.9, 0.4, EDGE]) * (1.0, 1.0, shown)
+            world.add(Boxes.of(at - edge / 2, edge, mix(PLATE, MEMORY, 0.6), 0.25, 0.8))
+            a, b = np.array([middle(r, -0.5) for r in (BAND - 0.5, BAND + ROWS - 0.5)]), np.array([SIDE, 0.0, 0.0])
+            world.add(Ribbons.of(a, a + b, 0.035, COMPUTE, 0.5 * shown, 0.2))
+
+    def _tile(self, world: World, beat: float, k: int, land: float, x: float) -> None:
+        """K and V of a tile rise from DRAM to the queries; where they meet its scores are made, and gone by the next beat."""
+        rise = ramp(beat, land - 0.75, 0.75, smooth)
+        gone = 1.0 - ramp(beat, land + 0.6, 0.4)
+        low, high = middle(BAND + ROWS + 0.6, 0)[2], middle(BAND - 1.6, 0)[2]
+        size = np.array([TILE * PITCH - 0.12, 0.4, 0.42]) * gone
+        for y, z in ((K_Y, high), (V_Y, low)):
+            at = np.array([x, y * (1.0 - rise) - 0.05, 0.31 + (z - 0.31) * rise + 0.5 * np.sin(np.pi * rise)])
+            if gone > 0.03:
+                world.add(Boxes.of([at - size / 2], size, mix(PLATE, MEMORY, 0.8), 0.4, 0.8))
+        hot = ramp(beat, land - 0.06, 0.2, overshoot) * (1.0 - ramp(beat, land + 0.7, 0.4))
+        if hot <= 0.03:
+            return
+        row, column = (a.ravel() for a in np.mgrid[BAND : BAND + ROWS, k * TILE : (k + 1) * TILE])
+        at = np.column_stack([(column - (CELLS - 1) / 2) * PITCH, 0.0 * row, LOW + (CELLS - 0.5 - row) * PITCH])
+        lit = self.example.weights()[row, column]
+        colour = np.array(PLATE) + (np.array(COMPUTE) - np.array(PLATE)) * (0.35 + 0.65 * lit)[:, None]
+        edge = np.array([EDGE, 0.45, EDGE]) * hot
+        world.add(Boxes.of(at - edge / 2, edge, colour, 0.2 + 0.45 * lit, 0.8))
+
+    def _stays(self, world: World, beat: float) -> None:
+        shown = ramp(beat, self.times.tiles[0] - 1.5, 0.8)
+        if shown <= 0.02:
+            return
+        top, total, out = self.state(beat)
+        world.add(Boxes.of([(STATE_X - 0.8, -1.0, 0.0)], (6.6, 2.0, 0.12 * shown), mix(PLATE, STEEL, 0.8), 0.0, 0.8))
+        x = np.array([STATE_X, STATE_X + 1.6])
+        high = np.maximum(np.array([top, total]), 0.03)
+        origin = np.column_stack([x - 0.45, np.full(2, -0.45), np.full(2, 0.12)])
+        size = np.column_stack([np.full((2, 2), 0.9), high * shown])
+        world.add(Boxes.of(origin, size, [mix(STEEL, TEXT, 0.5), mix(PLATE, COMPUTE, 0.85)], [0.05, 0.4], 0.9))
+        x = STATE_X + 3.1 + 0.31 * np.arange(VALUES)
+        origin = np.column_stack([x - 0.12, np.full(VALUES, -0.12), np.full(VALUES, 0.12)])
+        size = np.column_stack([np.full((VALUES, 2), 0.24), np.maximum(2.4 * out, 0.03) * shown])
+        world.add(Boxes.of(origin, size, mix(PLATE, COMPUTE, 0.7), 0.3, 0.8))
+
+
+@dataclass(slots=True)
+class Race:
+    """Two bars on the floor that grow at one speed from `start` on, each until its time is over; the longest takes `beats`."""
+
+    start: float
+    beats: float
+    shares: Callable[[], tuple[float, ...]]  # of the longest; asked only once they move
+    y: tuple[float, ...] = RACE_Y
+
+    def length(self, which: int, beat: float) -> float:
+        """World units that a bar has grown to."""
+        if beat <= self.start:
+            return 0.0
+        return 2 * SIDE * min(self.shares()[which], (beat - self.start) / self.beats)
+
+    def draw(self, world: World, beat: float) -> None:
+        for which, y in enumerate(self.y):
+            if (length := self.length(which, beat)) > 0.02:
+                colour, at = mix(PLATE, COMPUTE, 0.75 if which else 0.4), (-SIDE / 2 - 0.5, y - 0.45, 0.02)
+                world.add(Boxes.of([at], (length, 0.9, 0.5), colour, 0.3 if which else 0.12, 0.9))
+
+
+def _ramps(since: Floats, over: float) -> Floats:
+    """Smooth ramps, one for each element."""
+    u = np.clip(since / over, 0.0, 1.0)
+    return np.asarray(u * u * (3.0 - 2.0 * u))

@@ -1,0 +1,158 @@
+"""FlashAttention: the running softmax is the whole one, piles and bars are the record's bytes and times, the square goes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from manim import tempconfig
+
+from audio import tracks
+from measure.dataset import MEASUREMENTS, Dataset
+from scenes import film
+from scenes.flash_attention import FlashAttention
+from scenes.props.attention import BAND, CELLS, HERO, ROWS, TILE, Example
+from scenes.stage.palette import THREAD
+from scenes.stage.passage import Context, Window
+from scenes.stage.world import Boxes, World
+
+WIDTH, HEIGHT = 320, 180
+SQUARE, REFUSED, STREAM, SUMS, RACE = 4.0, 6.0, 12.0, 16.0, 20.0  # "square", its line's last word, "stream", "sums", bar 6
+
+
+def staged(*specs: str | Path) -> FlashAttention:
+    row = film.row("flash-attention")
+    scene = FlashAttention(Context.of(Dataset.open(specs), tracks.default().timeline, row), Window(0, 0))
+    scene.setup()
+    scene.construct()
+    return scene
+
+
+@pytest.fixture(autouse=True)
+def small(tmp_path: Path) -> Iterator[None]:
+    with tempconfig({"pixel_width": WIDTH, "pixel_height": HEIGHT, "frame_rate": 30, "media_dir": str(tmp_path)}):
+        yield
+
+
+@pytest.fixture
+def scene() -> FlashAttention:
+    return staged("nvidia-h200")
+
+
+@pytest.fixture
+def record() -> Any:
+    return json.loads((MEASUREMENTS / "nvidia-h200.json").read_text())
+
+
+def boxes(scene: FlashAttention, beat: float, only: object = None) -> Boxes:
+    world = World()
+    for item in scene.props if only is None else [only]:
+        item.draw(world, beat)  # type: ignore[attr-defined]
+    return world.all_boxes()
+
+
+def texts(scene: FlashAttention, beat: float) -> set[str]:
+    scene.paint(scene.clock.frame(beat), np.zeros((HEIGHT, WIDTH), np.uint32))
+    return {placed.text for placed in scene.placed if placed.opacity > 0.5}
+
+
+def test_what_streams_through_is_the_softmax_of_the_whole_row() -> None:
+    example = Example.seeded()
+    assert len(np.unique(example.online(HERO)[0])) > 1, "the maximum changes on the way, so that the sum is scaled"
+    for row in range(CELLS):
+        maxima, sums, outputs = example.online(row)
+        scores = example.scores[row]
+        whole = np.exp(scores - scores.max())
+        assert maxima[-1] == scores.max() and sums[-1] == pytest.approx(whole.sum())
+        assert outputs[-1] == pytest.approx(whole @ example.v / whole.sum())
+        part = np.exp(scores[: 2 * TILE])
+        assert outputs[1] == pytest.approx(part @ example.v[: 2 * TILE] / part.sum())
+
+
+def test_the_bars_stand_as_high_as_the_running_state(scene: FlashAttention) -> None:
+    maxima, sums, outputs = scene.stream.states
+    floor = scene.stream.example.scores[HERO].min()
+    assert scene.stream.state(STREAM - 0.1)[:2] == (0.0, 0.0)
+    heights = [scene.stream.state(STREAM + k + 0.9) for k in range(CELLS // TILE)]
+    assert [h[0] / heights[-1][0] for h in heights] == pytest.approx((maxima - floor) / (maxima[-1] - floor))
+    assert [h[1] / heights[-1][1] for h in heights] == pytest.approx(sums / sums[-1])
+    assert heights[-1][2] == pytest.approx(outputs[-1])
+
+
+def test_what_happens_falls_on_the_words_of_the_song(scene: FlashAttention) -> None:
+    origin = scene.timeline.downbeats[scene.context.first_bar - 1]
+    words = [(scene.timeline.position(w.start) - origin, w.text) for line in scene.timeline.lines for w in line.words]
+    sung = {text.strip(".,:;"): beat for beat, text in words if 0 <= beat < 24}
+    assert sung["square"] == pytest.approx(scene.times.whole) == SQUARE
+    assert sung["stream"] == pytest.approx(scene.times.tiles[0]) == STREAM
+    assert sung["sums"] == pytest.approx(scene.times.tiles[4]) == SUMS
+
+
+def test_the_square_is_whole_pours_is_refused_and_is_gone(scene: FlashAttention) -> None:
+    def in_dram(beat: float) -> int:
+        return int((boxes(scene, beat, scene.wall).origin[:, 1] < -4.3).sum())  # behind V and the gate
+
+    assert (scene.wall.standing(SQUARE) > 0.95).all() and in_dram(3.0) == 0
+    assert 2 * CELLS < in_dram(REFUSED) < CELLS * CELLS / 2, "it only begins to pour"
+    assert in_dram(7.5) == 0 and len(boxes(scene, 7.5, scene.wall).origin) > CELLS * CELLS / 2
+    assert len(boxes(scene, STREAM, scene.wall).origin) == 0
+
+
+def test_only_one_tile_of_scores_stands_at_a_time(scene: FlashAttention) -> None:
+    for k in range(CELLS // TILE):
+        drawn = boxes(scene, STREAM + k + 0.5, scene.stream)
+        square = (np.abs(drawn.origin[:, 0]) < 5.4) & np.isclose(drawn.size[:, 1], 0.45, atol=0.03)
+        middle = drawn.origin[square, 0] + drawn.size[square, 0] / 2
+        assert square.sum() == ROWS * TILE and len(np.unique(middle.round(3))) == TILE
+    assert BAND <= HERO < BAND + ROWS
+
+
+def test_piles_and_bars_are_the_records_bytes_and_times(scene: FlashAttention, record: Any) -> None:
+    rungs = {rung["name"]: rung for rung in record["ladders"]["attention"]["rungs"]}
+    plain, best = rungs["unfused"], min(rungs.values(), key=lambda rung: rung["time"]["value"])
+    tall, flat = scene.piles
+    moved = [rung["traffic"]["dram"]["counters"]["value"] for rung in (plain, best)]
+    assert tall.full() / flat.full() == pytest.approx(moved[0] / moved[1])
+    assert scene.race is not None
+    ends = scene.race.length(0, 23.9), scene.race.length(1, 23.9)
+    assert ends[0] / ends[1] == pytest.approx(plain["time"]["value"] / best["time"]["value"])
+    soon = [scene.race.length(which, RACE + 0.1) for which in (0, 1)]
+    assert soon[0] == soon[1] > 0.0, "both grow at one speed"
+
+
+def test_figures_are_the_files(scene: FlashAttention) -> None:
+    assert {"8192 × 8192 scores a head", "8.86 GB"} <= texts(scene, 5.5)
+    assert {"34.9 GB", "through DRAM, unfused", "measured"} <= texts(scene, 11.2)
+    assert {"0.27 GB", "through DRAM, fused"} <= texts(scene, 19.2)
+    assert {"10.9 ×", "0.27 GB", "peak memory, fused"} <= texts(scene, 22.8)
+
+
+@pytest.mark.parametrize("files", [("nvidia-h200",), ("rtx-3090-published",)])
+def test_exactly_one_cube_is_magenta(files: tuple[str, ...]) -> None:
+    made = staged(*files)
+    for beat in np.arange(0.0, 24.0, 1.7):
+        assert (np.abs(boxes(made, float(beat)).color - np.array(THREAD)).max(axis=1) < 1e-3).sum() == 1
+
+
+def test_another_file_redraws_it(record: Any, tmp_path: Path) -> None:
+    ladder = record["ladders"]["attention"]
+    ladder["problem"] = "1 x 8 heads, 2048 x 128"
+    ladder["rungs"] = [rung for rung in ladder["rungs"] if rung["name"] in ("unfused", "fused")]
+    path = tmp_path / "other.json"
+    path.write_text(json.dumps(record))
+    made = staged(path)
+    assert made.fast == "fused" and "2048 × 2048 scores a head" in texts(made, 5.5)
+    assert "1.1 ×" in texts(made, 22.8)
+
+
+def test_what_nobody_measured_is_said(record: Any, tmp_path: Path) -> None:
+    made = staged("rtx-3090-published")
+    assert made.race is None and "attention not measured on NVIDIA GeForce RTX 3090" in texts(made, 16.0)
+    path = tmp_path / "bare.json"
+    path.write_text(json.dumps({key: record[key] for key in ("schema", "device", "run")}))
+    made = staged(path)
+    assert made.race is None and "attention not measured on NVIDIA H200" in texts(made, 16.0)
