@@ -68,11 +68,11 @@ FILM: tuple[Row, ...] = (
     Row("roof-1", "scenes.roof", "Roof", 21, 8, "speed is capped by memory or by math", ("uncoalesced",),
         Cut("dive", 2.0, 2.0, travel=1.6)),
     # The verse after it: swing round to a block of threads.
-    Row("warps", "scenes.warps", "Warps", 29, 4, "32 lanes, one instruction",
+    Row("warps", "scenes.warps", "Warps", 29, 4, "all lanes of a warp, one instruction",
         transition=Cut("whip", 1.0, 1.0)),
     # The same warp marches on: its light streaks, nothing else moves.
     Row("divergence", "scenes.divergence", "Divergence", 33, 6, "one if, and half the warp waits",
-        transition=Cut("streak", 0.15, 0.6, heading=180.0, travel=0.0), written=8),
+        transition=Cut("streak", 0.15, 0.6, heading=180.0, travel=0.0)),
     # Round to what the waiting warp has asked for.
     Row("stalls", "scenes.stalls", "Stalls", 39, 6, "slow kernels wait",
         transition=Cut("whip", 1.0, 1.0)),
@@ -87,7 +87,7 @@ FILM: tuple[Row, ...] = (
         transition=Cut("iris", 1.0, 1.0)),
     # Into the bridge without a halt: everything that glows runs up the slope.
     Row("roof-3", "scenes.roof", "Roof3", 65, 8, "registers feed the math", ("tile_2d",),
-        Cut("streak", 1.5, 1.5, heading=18.0)),
+        Cut("streak", 2.0, 2.0, heading=18.0)),
     # The bridge opens: up through the newest tower, down to one warp and one instruction.
     Row("tensor-cores", "scenes.tensor_cores", "TensorCores", 73, 6, "one instruction, one tile",
         transition=Cut("dive", 2.0, 2.0, travel=1.6)),
@@ -101,6 +101,7 @@ FILM: tuple[Row, ...] = (
     Row("all-reduce", "scenes.all_reduce", "AllReduce", 91, 6, "split it, then sum it up",
         transition=Cut("whip", 1.0, 1.0)),
     # Last drop: through the newest tower to the top of the climb.
+    # DIVERGENCE (6 bars) IS BEING RE-AUTHORED BY THE BUILDER WHO DID NOT DO ROOF-4 (line goes away)
     Row("roof-4", "scenes.roof", "Roof4", 97, 8, "vectorised and beyond",
         ("vectorised", "double_buffered", "operand_reuse", "warp_tile", "autotuned"), Cut("dive", 2.0, 2.0, travel=1.6)),
     # Up and out of the hall, to all of it in one look.

