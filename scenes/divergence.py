@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import partial
 from typing import ClassVar, TypeAlias
@@ -10,27 +9,27 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from scenes.props.cube import Cube
+from scenes.props.fan_out import FanOut
 from scenes.props.lane_time import LaneTime, Schedule, Twin
 from scenes.props.seats import Hall
-from scenes.props.warp import LANES, WIDTH, Floats, Gate, Press, Row, Warp, march
+from scenes.props.warp import LANES, WIDTH, Floats, Gate, Press, Row, Warp, half_of, march
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
-from scenes.stage.digits import Counter
 from scenes.stage.keys import Path, Track, arrive, overshoot, ramp, smooth
 from scenes.stage.overlay import Item, Number, Run, Text
 from scenes.stage.palette import COMPUTE, GROUND, QUIET, TEXT, mix
 from scenes.stage.passage import Passage, Scenery
-from scenes.stage.type import CODE, FACT, LABEL, NUMBER, SMALL, measure_text
+from scenes.stage.type import CODE, FACT, SMALL, measure_text
 from scenes.stage.world import Fog, Ground, Light, World
 
 STRIDE = 1.6  # a step of the march, in lanes
 LENGTH = 16.0  # of the time axis
 CONDITION = "threadIdx.x < 16"  # code, where no record names its own
 AISLE = 5.0  # between the halves
+FAN = 3.0  # y of the columns behind the lanes
 Span: TypeAlias = Callable[[float], tuple[float, float]]
-# What the recorded kernel does before and after its `if` (kernels/traces/divergence.cu), a step a beat.
-PROLOGUE = ("read lane", "times 4 bytes", "plus address of x", "load x[lane]", "sync warp", "read clock", "test condition")
-EPILOGUE = ("store first clock", "store start clock", "store end clock")
+# What the recorded kernel does before its `if` (kernels/traces/divergence.cu).
+TEST = "test condition"
 LEFT, LINE_1, LINE_2 = 96, 236, 290  # places of the code, design pixels
 
 
@@ -40,44 +39,57 @@ class Divergence(Passage):
     name: ClassVar[str] = "divergence"
     title: ClassVar[str] = "DIVERGENCE"
     chapter: ClassVar[str] = "CUDA for Deep Learning, Ch. 3"
+    bars: ClassVar[int] = 6
 
     def construct(self) -> None:
         owned = self.data.divergence_trace()
         self.trace = owned.value if owned else None
         self.condition = self.trace.condition if self.trace else CONDITION
-        self.gate, self.split, self.join = self.at(3), self.at(3, 3), self.at(8)
-        self.schedule = Schedule.of(self.trace, self.at(4), self.at(7)) if self.trace else None
-        # Bars 1 and 2: the warp walks up to its `if` in lockstep, an instruction a beat.
+        # The moments, on the words of the song: "along", "yes", "no", "wait", "go".
+        self.gate, self.split, self.other = self.at(1, 3), self.at(2), self.at(2, 3)
+        self.first, self.last = self.at(2, 4), self.at(4, 3)  # of the record's clocks
+        self.lands, self.join = self.at(4, 4), self.at(5, 4)
+        self.schedule = Schedule.of(self.trace, self.first, self.last) if self.trace else None
+        # The warp walks up to its `if` in lockstep, an instruction a beat.
         self.prop(Scenery(self.light))
         self.gap = Track(0.0).to(AISLE, self.split, 0.5, overshoot).to(0.0, self.join, 0.6, smooth)
         self.row = Row(half_of(self.condition), self.gap, lambda beat: self.feet(beat)[0], lambda beat: self.feet(beat)[1])
         self.warp = self.prop(Warp(self.row, self.work, Hall.of(self.data).thread % LANES, self.stamp))
         self.prop(Cube(self.warp.seat, WIDTH))
-        for k, words in enumerate(PROLOGUE[: int(self.gate) - 1], 1):
-            self.issue(float(k), self.whole, words)
+        self.issue(1.0, self.whole, TEST)
         self.camera_at = self.fly()
 
-        # Bar 3: the code is typed on the beat; on the last word of its condition the gate's wedge drives the halves apart.
+        # The code is typed on the beat; on the last word of its condition the gate's wedge drives the halves apart.
         self.type_the_code()
         self.name_the_halves()
         rise = Track().to(1, self.gate, 0.6, overshoot).to(0, self.join - 0.3, 0.5)
         wedge = Track().to(1, self.split, 0.3, overshoot).to(0, self.join - 0.4, 0.4)
         self.prop(Gate(self.row, -0.85, rise, wedge, (self.shut(0), self.shut(1))))
-        self.lane_time = self.prop(LaneTime(self.row, self.schedule, -1.5, LENGTH, Track().to(1, self.at(4), 1.6, arrive)))
+        self.lane_time = self.prop(LaneTime(self.row, self.schedule, -1.5, LENGTH, Track().to(1, self.first, 1.6, arrive)))
         if self.schedule is None:
-            missing, shown = f"per-lane clocks not measured on {self.data.device.name}", Track().to(1, self.at(4), 0.5)
+            missing, shown = f"per-lane clocks not measured on {self.data.device.name}", Track().to(1, self.first, 0.5)
             self.lane_time.marked = shown.to(0, self.join - 0.5, 0.5)
             self.text(Text(missing, FACT, 960, 700, "centre", shown))
         else:
-            # Bars 4 to 6: each lane lays a bar of time during exactly its recorded interval; the others wait at a shut gate.
+            # Each lane lays a bar of time during exactly its recorded interval; the others wait at a shut gate.
             self.lay_time(self.schedule)
-            # Bar 7: a run of the same work undivided, laid over it; bar 8: what dividing costs.
+            # A run of the same work undivided, laid over it.
             self.compare(self.schedule)
 
-        # Bar 8: all 32 step off together; the last beat flies in on the thread.
-        for k, words in enumerate(EPILOGUE):
-            self.issue(self.join + k, self.whole, words, 0.34)
+        # All 32 step off together; behind each lane rises what as many paths cost.
+        for k in range(int(self.clock.beats - self.join)):
+            self.issue(self.join + k, self.whole)
+        self.fan = self.prop(FanOut(self.data, self.row, FAN, self.paths()))
+        told = Track().to(1, self.join, 0.2).to(0, self.at(6, 3.8), 0.3)
+        self.text_later(told, lambda: self.fan.words(told, self.data.device.name))
         self.finish()
+
+    def paths(self) -> Track:
+        """How many columns of the fan-out have risen: twice as many on each eighth note."""
+        risen = Track().to(1, self.join - 0.5, 0.4, arrive)
+        for k in range(1, LANES.bit_length()):
+            risen.to(2**k, self.join + (k - 1) / 2, 0.4, arrive)
+        return risen
 
     # ---- what the lanes do --------------------------------------------------------------------------------------------
 
@@ -92,7 +104,7 @@ class Divergence(Passage):
         return np.asarray(self.work(beat) > 0.5, float)
 
     def feet(self, beat: float) -> tuple[float, float]:
-        """y and z of the row: up to the gate by bar 3, on from it in bar 8."""
+        """y and z of the row: up to the gate, and on from it when all run again."""
         steps = int(self.gate)
         to, air = march(beat, 1, steps, STRIDE)
         on, more = march(beat, self.join, self.clock.beats, STRIDE)
@@ -118,12 +130,12 @@ class Divergence(Passage):
         self.text(Text(words, FACT, 0, 15, "centre", card.shown, card.face))
 
     def type_the_code(self) -> None:
-        """Two lines, a word on a half beat; from bar 4 on each is amber while its half runs and dim while that waits."""
+        """Two lines, a word on a half beat; then each is amber while its half runs and dim while that waits."""
         words, gone = self.condition.split(), Track(1.0).to(0, self.join - 0.25, 0.5)
         ends = [self.split - (len(words) - 1 - k) / 2 for k in range(len(words))]
         first = [("if (", self.gate), *((word + " ", beat) for word, beat in zip(words[:-1], ends[:-1], strict=True))]
         first += [(words[-1] + ")", ends[-1]), ("  A();", self.split + 0.5)]
-        other = [("else", self.split + 0.5), ("  B();", self.split + 1.0)]
+        other = [("else", self.other), ("  B();", self.other + 0.5)]
         states = (("typed", CODE), ("run", CODE.coloured(COMPUTE)), ("wait", CODE.coloured(mix(GROUND, QUIET, 0.6))))
         for side, (line, y) in enumerate(((first, LINE_1), (other, LINE_2))):
             for state, style in states:
@@ -134,19 +146,19 @@ class Divergence(Passage):
                 self.text(Run([(word, style, typed(beat)) for word, beat in line], LEFT, y, seen))
         if self.schedule:
             beside = LEFT + measure_text("else  B();  ", CODE, 1.0)[0]
-            shown = Track().to(1, self.at(4) + 0.5, 0.5)
+            shown = Track().to(1, self.first + 0.5, 0.5)
             note = "// recorded order; CUDA promises none"
             self.text(Text(note, SMALL, beside, LINE_2, opacity=lambda beat: shown(beat) * gone(beat)))
 
     def state(self, side: int, beat: float) -> str:
         """What the record says of a half: run or wait; before it begins, and without one, only what was typed."""
-        if self.schedule is None or beat < self.at(4):
+        if self.schedule is None or beat < self.first:
             return "typed"
         return "run" if self.schedule.runs(side, beat) else "wait"
 
     def name_the_halves(self) -> None:
-        """Above each half its lanes, and from bar 4 on what the record says they do."""
-        shown = Track().to(1, self.split, 0.1).to(0, self.at(7), 0.3)
+        """Above each half its lanes, and then what the record says they do."""
+        shown = Track().to(1, self.split, 0.1).to(0, self.lands, 0.3)
         for side, lanes in enumerate((range(self.row.split), range(self.row.split, LANES))):
             name = f"lanes {lanes[0]}–{lanes[-1]}"
             for runs in (True, False):
@@ -164,7 +176,7 @@ class Divergence(Passage):
                 self.text(Text(words, FACT.coloured(COMPUTE if runs else QUIET), 0, 0, "centre", seen, above))
 
     def lay_time(self, schedule: Schedule) -> None:
-        time, shown = self.lane_time, Track().to(1, self.at(4), 0.4).to(0, self.join - 0.25, 0.4)
+        time, shown = self.lane_time, Track().to(1, self.first, 0.4).to(0, self.join - 0.25, 0.4)
         time.sweep, time.marked, time.bars = shown, shown, Track(1.0).to(0, self.join - 0.25, 0.5)
         for cycles in time.marks():
             numeral = f"{cycles:,.0f}".replace(",", " ")
@@ -176,8 +188,8 @@ class Divergence(Passage):
                     self.issue(float(beat), partial(self.side, side))
 
     def compare(self, schedule: Schedule) -> None:
-        """Both lengths in cycles at their ends, then their ratio."""
-        lands, leaves = self.at(7), self.join
+        """Both lengths in cycles at their ends."""
+        lands, leaves = self.lands, self.join
         shown = Track().to(1, lands, 0.25).to(0, leaves - 0.6, 0.2)
         pale = Track().to(1, lands, 0.5).to(0, leaves - 0.25, 0.5)
 
@@ -194,15 +206,8 @@ class Divergence(Passage):
                 items += [name, Number(shot, FACT, 0, 0, "left", shown, place), source]
             return items
 
-        def ratio() -> list[Item]:
-            shot = figure(self.read("traces.divergence.slowdown"), 1, "×")
-            number = Counter(shot, counted, NUMBER.sized(110), 1824, 332, "right", big, start=1.0)
-            return [number, Text(f"the time of the undivided warp · {shot.source}", LABEL, 1824, 386, "right", big)]
-
-        big, counted = Track().to(1, leaves, 0.2).to(0, self.clock.beats, 0.2), Track().to(1, leaves + 1.0, 1.2, arrive)
         self.prop(Twin(self.lane_time, schedule, uniform, Track().to(1, lands, 1.0, arrive), pale))
         self.text_later(shown, lengths)
-        self.text_later(big, ratio)
 
     # ---- the picture ------------------------------------------------------------------------------------------------------
 
@@ -218,18 +223,18 @@ class Divergence(Passage):
         """Low along the lanes, round to face them, up to look down on time, and low again as they join."""
         aside, far = (7.5, 67.0) if self.schedule else (0.0, 54.0)  # room for the figures to the right of the tracks
         path = Path([
-            (0, (4.6, 10.6, 1.6, 27.0, 54, 8)),
-            (4, (3.2, 4.8, 1.6, 29.0, 48, 9)),
-            (8, (1.8, -1.4, 1.7, 34.0, 38, 10)),
-            (10, (1.6, -1.4, 1.9, 42.0, 26, 12)),
-            (12, (0.0, -2.6, 1.0, 48.0, 10, 17)),
-            (16, (0.0, -2.4, 1.0, 50.0, -2, 18)),
-            (20, (0.0, -2.8, 0.4, 52.0, -8, 20)),
-            (24, (aside, -4.4, 1.0, far, -2, 30)),
-            (27.25, (aside, -4.2, 1.1, far, -6, 28)),
-            (28, (1.5, -3.0, 3.0, 47.0, -20, 13)),
-            (30.6, (1.0, -5.0, 2.8, 34.0, -36, 8)),
-            (32, (5.2, -7.6, 2.1, 11.0, -46, 6)),
+            (0, (4.6, 1.0, 1.6, 27.0, 54, 8)),
+            (2, (2.4, -1.4, 1.7, 33.0, 40, 10)),
+            (4, (1.6, -1.4, 1.9, 42.0, 26, 12)),
+            (6, (0.0, -2.6, 1.0, 48.0, 8, 17)),
+            (10, (0.0, -2.4, 1.0, 50.0, -4, 18)),
+            (13, (0.0, -2.8, 0.4, 52.0, -8, 21)),
+            (15, (aside, -4.4, 1.0, far, -2, 30)),
+            (18, (aside, -4.2, 1.1, far, -5, 28)),
+            (19.5, (-0.6, -0.5, 3.0, 52.0, -12, 18)),
+            (21.5, (-0.4, -1.4, 3.4, 47.0, -22, 15)),
+            (22.8, (0.6, -4.6, 2.9, 34.0, -34, 9)),
+            (24, (5.2, -9.2, 2.1, 11.0, -46, 6)),
         ])  # fmt: skip
 
         def camera(beat: float) -> Camera:
@@ -237,12 +242,6 @@ class Divergence(Passage):
             return Camera.orbit((x, y, z), distance, azimuth, elevation, 32.0)
 
         return camera
-
-
-def half_of(condition: str) -> int:
-    """First lane of the second half, from a condition such as `lane < 16`; half of the warp where it says something else."""
-    found = re.search(r"<\s*(\d+)\s*$", condition)
-    return int(found[1]) if found and 0 < int(found[1]) < LANES else LANES // 2
 
 
 def typed(beat: float) -> Callable[[float], float]:

@@ -22,14 +22,14 @@ from scenes.stage.type import FACT, LABEL, NUMBER, SMALL
 from scenes.stage.world import Fog, Ground, Light, World
 
 STRIDE = 1.6  # a step of the march, in lanes
-GOAL = 12.8  # y that our warp comes to: where the next passage's march begins
+GOAL = 3.2  # y that our warp comes to: where the next passage's march begins
 WARPS = 8  # of the block, where no record tells how many threads its blocks have
 MOST = 16  # warps of a block that can be looked at
 # What the index kernel does (kernels/traces/index.cu), an instruction for each turn of our warp.
 WORDS = ("read block number", "times block size", "add own place", "compare with n", "form address", "store number")
 LEFT, BIG, FINE = 96, 258, 310  # places of the figures, design pixels
 HERE = (4.6, GOAL - 2.2, 1.6, 27.0, 54.0, 8.0)  # the camera as the next passage takes it over, and where it is a bar later
-THERE = (3.2, 4.8, 1.6, 29.0, 48.0, 9.0)
+THERE = (2.4, -1.4, 1.7, 33.0, 40.0, 10.0)
 
 
 class Warps(Passage):
@@ -192,7 +192,7 @@ class Warps(Passage):
             (self.alone, (2.5, y1 + 0.16 * deep, 2.9, 43.0, 35.0, 13.0)),
             (self.at(4, 3), (3.8, GOAL + 1.8, 1.7, 31.0, 47.0, 10.0)),
             (self.clock.beats, HERE),
-            (self.clock.beats + 4.0, THERE),
+            (self.clock.beats + 2.0, THERE),
         ])  # fmt: skip
 
         def camera(beat: float) -> Camera:

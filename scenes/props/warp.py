@@ -6,6 +6,7 @@ the lanes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -168,3 +169,9 @@ class Gate:
             if high > 0.02:
                 bars = [(a, self.y - 0.06, high * k) for k in (0.28, 0.72)]
                 world.add(Boxes.of(bars, (b - a, 0.12, min(0.12, 0.4 * high)), mix(QUIET, TEXT, 0.5), edge=0.6, shadow=0.0))
+
+
+def half_of(condition: str) -> int:
+    """First lane of the second half, from a condition such as `lane < 16`; half of the warp where it says something else."""
+    found = re.search(r"<\s*(\d+)\s*$", condition)
+    return int(found[1]) if found and 0 < int(found[1]) < LANES else LANES // 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,12 +14,12 @@ from numpy.typing import NDArray
 
 from audio import timeline_file, tracks
 from measure import schema
-from measure.dataset import Dataset
+from measure.dataset import MEASUREMENTS, Dataset
 from measure.records import SCHEMA_VERSION, Device, DivergenceTrace, Measurements, Quantity, Run, Traces
 from scenes import film
-from scenes.divergence import Divergence, half_of
+from scenes.divergence import Divergence
 from scenes.props.lane_time import Schedule, nice_step
-from scenes.props.warp import LANES, march
+from scenes.props.warp import LANES, half_of, march
 from scenes.props.warp import WIDTH as WIDTH_OF_LANE
 from scenes.stage.overlay import Placed
 from scenes.stage.palette import COMPUTE, THREAD, Colour
@@ -169,7 +170,7 @@ def test_lanes_at_work_are_tall_and_waiting_ones_low(recorded: Divergence) -> No
 
 def test_always_32_lanes_and_one_magenta_thread(recorded: Divergence, absent: Divergence) -> None:
     for scene in (recorded, absent):
-        for beat in np.arange(0.0, 32.0, 0.7):
+        for beat in np.arange(0.0, 24.0, 0.7):
             drawn = boxes(scene, float(beat))
             thread = coloured(drawn, THREAD)
             assert thread.sum() == 1
@@ -178,7 +179,7 @@ def test_always_32_lanes_and_one_magenta_thread(recorded: Divergence, absent: Di
 
 
 def test_boxes_do_not_run_into_each_other(recorded: Divergence) -> None:
-    for beat in np.arange(0.0, 32.0, 0.23):
+    for beat in np.arange(0.0, 24.0, 0.23):
         drawn = boxes(recorded, float(beat))
         low, high = drawn.origin, drawn.origin + drawn.size
         shared = np.minimum(high[:, None], high[None]) - np.maximum(low[:, None], low[None])
@@ -201,19 +202,18 @@ def test_labels_say_who_runs_and_who_waits(recorded: Divergence, first: str) -> 
 
 
 def test_figures_are_the_records(recorded: Divergence) -> None:
-    for beat in range(32):
+    for beat in range(24):
         texts(recorded, beat)
     claims = {claim.key: claim.text for claim in recorded.log.claims}
     assert claims == {
         "traces.divergence.cycles": "4 000 cycles",
         "traces.divergence.uniform_cycles": "1 600 cycles",
-        "traces.divergence.slowdown": "2.5 ×",
     }
 
 
 def test_the_condition_is_typed_by_the_beat_that_splits(recorded: Divergence) -> None:
-    assert "threadIdx.x " not in [placed.text for placed in texts(recorded, 8.2)]
-    assert {"if (", "threadIdx.x ", "< ", "16)"} <= {placed.text for placed in texts(recorded, 10.0)}
+    assert "threadIdx.x " not in [placed.text for placed in texts(recorded, 2.2)]
+    assert {"if (", "threadIdx.x ", "< ", "16)"} <= {placed.text for placed in texts(recorded, 4.0)}  # on "yes"
 
 
 def amber(scene: Divergence, word: str, beat: float) -> bool:
@@ -231,26 +231,26 @@ def test_a_line_of_the_code_is_amber_while_its_half_runs(recorded: Divergence, f
     """Clocks 0 to 1900 are the one half's, 2000 to 4000 the other's; before them and after them no line is lit."""
     schedule, lines = recorded.schedule, ("  A();", "else")  # lanes below 16 take the `if`, the others the `else`
     assert schedule is not None
-    when = {11.5: (), schedule.beat(1000): (first,), schedule.beat(1960): (), schedule.beat(3000): (1 - first,), 26.0: ()}
+    when = {6.8: (), schedule.beat(1000): (first,), schedule.beat(1960): (), schedule.beat(3000): (1 - first,), 17.0: ()}
     for beat, lit in when.items():
         assert tuple(side for side in (0, 1) if amber(recorded, lines[side], beat)) == lit, f"beat {beat}"
 
 
 def test_the_order_is_said_to_be_the_records_and_the_undivided_warp_another_run(recorded: Divergence) -> None:
-    assert "// recorded order; CUDA promises none" in {placed.text for placed in texts(recorded, 14.0)}
-    words = {placed.text for placed in texts(recorded, 25.0)}
+    assert "// recorded order; CUDA promises none" in {placed.text for placed in texts(recorded, 8.0)}
+    words = {placed.text for placed in texts(recorded, 16.5)}
     assert {"undivided warp:", "1 600 cycles", "a separate run, measured", "divided warp:", "4 000 cycles"} <= words
 
 
 def test_without_a_record_nothing_is_invented(absent: Divergence) -> None:
-    seen = [placed for beat in range(32) for placed in texts(absent, beat)]
+    seen = [placed for beat in range(24) for placed in texts(absent, beat)]
     assert "per-lane clocks not measured on NVIDIA GeForce RTX 3090" in {placed.text for placed in seen}
-    assert not amber(absent, "  A();", 14.0) and not amber(absent, "else", 20.0)
+    assert not amber(absent, "  A();", 9.0) and not amber(absent, "else", 13.0)
     assert not [
         p.text for p in seen if "recorded" in p.text or p.kind == "axis" or p.text.endswith((" run", " wait", "cycles", "×"))
     ]
     assert not [claim for claim in absent.log.claims if claim.key.startswith("traces.")]
-    for beat in range(13, 27):
+    for beat in range(7, 18):
         assert not coloured(boxes(absent, beat), COMPUTE).any()  # no lane is shown at work
 
 
@@ -258,7 +258,7 @@ def test_without_a_record_nothing_is_invented(absent: Divergence) -> None:
 def test_texts_keep_apart_and_inside(recorded: Divergence, absent: Divergence) -> None:
     left, top, right, bottom = 96 / 4 - 1, 54 / 4 - 1, WIDTH - 96 / 4 + 1, HEIGHT - 54 / 4 + 1
     for scene in (recorded, absent):
-        for beat in np.arange(0.0, 32.0, 0.3):
+        for beat in np.arange(0.0, 24.0, 0.3):
             placed = texts(scene, float(beat))
             for text in placed:
                 inside = left <= text.left and text.right <= right and top <= text.top and text.bottom <= bottom
@@ -266,3 +266,39 @@ def test_texts_keep_apart_and_inside(recorded: Divergence, absent: Divergence) -
             for a, b in itertools.combinations([text for text in placed if text.kind != "lyric-lit"], 2):
                 apart = a.right <= b.left or b.right <= a.left or a.bottom <= b.top or b.bottom <= a.top
                 assert apart, f"beat {beat}: {a.text!r} on {b.text!r}"
+
+
+# ---- what more paths cost ------------------------------------------------------------------------------------------------
+
+
+def columns(scene: Divergence, beat: float) -> Boxes:
+    world = World()
+    scene.fan.draw(world, beat)
+    return world.all_boxes()
+
+
+def test_columns_are_as_high_as_the_files_cycles_for_so_many_paths() -> None:
+    scene = passage("nvidia-h200")
+    document = json.loads((MEASUREMENTS / "nvidia-h200.json").read_text())
+    series = {each["name"]: each["values"] for each in document["sweeps"]["divergence"]["series"]}
+    cycles = np.array([series["branching"][str(k)]["value"] for k in range(1, LANES + 1)])
+    drawn = columns(scene, scene.at(6, 3))
+    order = np.argsort(drawn.origin[:, 0])
+    assert drawn.size[order, 2] / drawn.size[:, 2].max() == pytest.approx(cycles / cycles.max(), rel=1e-5)
+    assert drawn.origin[order, 0] + WIDTH_OF_LANE / 2 == pytest.approx(np.arange(LANES) - 15.5)  # each behind its lane
+    texts(scene, scene.at(6, 3))
+    claim = next(claim for claim in scene.log.claims if claim.key == "sweeps.divergence.series.slowdown.values.32")
+    assert claim.text == f"{series['slowdown']['32']['value']:.1f} ×"
+
+
+def test_twice_as_many_columns_stand_on_each_eighth_note() -> None:
+    scene = passage("nvidia-h200")
+    assert [len(columns(scene, scene.join + half / 2).origin) for half in range(-1, 5)] == [1, 2, 4, 8, 16, 32]
+    counted = [t.text.strip() for t in texts(scene, scene.join + 0.5) if "×" in t.text]
+    assert counted == ["3.9 ×"]  # four paths: 9 778 cycles over 2 517
+
+
+def test_without_the_sweep_its_places_are_outlined(recorded: Divergence) -> None:
+    beat = recorded.at(6, 2)
+    assert not len(columns(recorded, beat).origin)
+    assert "cost by paths not measured on Test GPU" in {placed.text for placed in texts(recorded, beat)}

@@ -158,7 +158,7 @@ def test_steps_land_on_the_beats_of_the_second_and_fourth_bar(known: Passage) ->
 
 
 def test_it_ends_where_divergence_begins(known: Passage, tmp_path: Path) -> None:
-    after = passage(tmp_path, device("9.0"), cls=Divergence, bars=8)
+    after = passage(tmp_path, device("9.0"), cls=Divergence, bars=6)
     here, there = known.camera_at(16.0), after.camera_at(0.0)
     assert np.allclose(here.eye, there.eye) and np.allclose(here.target, there.target) and here.fov == there.fov
     mine, theirs = of(known, Warp), of(after, Warp)[0]
