@@ -40,9 +40,9 @@ CHANNELS = {
     "fx": Channel(-14.0, low=28.0, hall=0.10),
 }
 VOICES = {
-    "voice": Channel(-1.0, low=130.0, room=0.06, hall=0.11, echo=0.10),
-    "doubles": Channel(-8.0, low=180.0, hall=0.16, echo=0.06),
-    "choir": Channel(-8.5, low=200.0, duck=0.10, hall=0.24, echo=0.08, width=1.2),
+    "voice": Channel(4.5, low=130.0, room=0.06, hall=0.11, echo=0.10),
+    "doubles": Channel(-4.0, low=180.0, hall=0.16, echo=0.06),
+    "choir": Channel(-4.5, low=200.0, duck=0.10, hall=0.24, echo=0.08, width=1.2),
     "chops": Channel(-11.0, low=250.0, duck=0.25, hall=0.25, echo=0.35),
 }
 PLAYED = ("lead", "harmony")  # the melody as a synthesiser plays it where nobody sings
@@ -74,7 +74,7 @@ def mix(
 ) -> Mix:
     """Everything summed, shape (span.samples, 2).  `voices`, the sung stems (see VOICES), take the synth lead's place."""
     n = span.samples
-    leader, dip, strips = ("lead", 0.45, CHANNELS) if voices is None else ("voice", 0.6, {**CHANNELS, **VOICES})
+    leader, dip, strips = ("lead", 0.45, CHANNELS) if voices is None else ("voice", 0.8, {**CHANNELS, **VOICES})
     stems = stems if voices is None else {**stems, **voices}
     names = tuple(name for name in stems if voices is None or name not in PLAYED)
     strong = [hit for hit in arrangement.hits if hit.drum == "kick" and span.holds(hit.step) and hit.level >= 0.5]

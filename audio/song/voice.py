@@ -22,6 +22,7 @@ from audio.song.arrange import Arrangement, Note, harmony
 from audio.song.dsp import RATE, add, fade_out, stereo
 from audio.song.files import replacing
 from audio.song.lexicon import said
+from audio.song.master import loudness
 from audio.song.score import STEPS, Part, Song, SungLine, sung
 from audio.song.singing import LEAD, Manner, SungNote
 from audio.song.speech import Segment, Speaker, Speech, style
@@ -55,33 +56,40 @@ HARMONIES = ("below", "above")  # they sing in choruses and in the outro only
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """One line of one layer: the step at which it begins in the song, and its sound at 48 kHz from LEAD seconds before that."""
+    """One line of one layer: the step at which it begins in the song, and its sound at 48 kHz from LEAD seconds before that.
+
+    `kind` is its part's: choruses are louder.
+    """
 
     layer: Layer
+    kind: str
     step: int
     sound: Wave
 
 
-def takes(song: Song, keep: Path, progress: Progress | None = None) -> Iterator[Take]:
-    """Every line of every layer.  Raises VoiceError, ScoreError; OSError where lines cannot be kept in the folder `keep`."""
+def takes(song: Song, keep: Path, span: Span, progress: Progress | None = None) -> Iterator[Take]:
+    """Every line of a stretch in every layer.
+
+    Raises VoiceError, ScoreError; OSError where lines cannot be kept in the folder `keep`.
+    """
     speaker = Speaker()
-    todo = list(_parts(song))
-    for done, (layer, step, line, pitches) in enumerate(todo):
+    todo = [each for each in _parts(song) if span.holds(each[2])]
+    for done, (layer, kind, step, line, pitches) in enumerate(todo):
         if progress is not None:
             progress("singing", done, len(todo))
-        yield Take(layer, step, _take(keep, speaker, layer, song, line, _notes(song, line, pitches)))
+        yield Take(layer, kind, step, _take(keep, speaker, layer, song, line, _notes(song, line, pitches)))
     if progress is not None:
         progress("singing", len(todo), len(todo))
 
 
-def _parts(song: Song) -> Iterator[tuple[Layer, int, SungLine, list[int]]]:
+def _parts(song: Song) -> Iterator[tuple[Layer, str, int, SungLine, list[int]]]:
     for first, part in zip(song.starts(), song.parts, strict=True):
         for line in part.lines:
             for layer in LAYERS:
                 if layer.name in HARMONIES and part.kind not in ("chorus", "outro"):
                     continue
                 pitches = {"below": harmony, "above": above}.get(layer.name, _melody)(part, line)
-                yield layer, (first - 1) * STEPS + line.syllables[0].step, line, pitches
+                yield layer, part.kind, (first - 1) * STEPS + line.syllables[0].step, line, pitches
 
 
 def _melody(part: Part, line: SungLine) -> list[int]:
@@ -192,17 +200,15 @@ def _chop(song: Song, keep: Path, speaker: Speaker, layer: Layer, note: Note) ->
 
 PANS = {"lead": 0.0, "double-left": -0.7, "double-right": 0.7, "below": 0.4, "above": -0.4}
 STEM_OF = {"lead": "voice", "double-left": "doubles", "double-right": "doubles", "below": "choir", "above": "choir"}
-LOUD = 0.1  # root mean square of a line while it sounds
+LOUDNESS = {"chorus": -15.0, "outro": -16.0}  # LUFS of a line by its part's kind, as what is played is louder there
+ELSEWHERE = -20.0
 
 
 def stems(song: Song, arrangement: Arrangement, keep: Path, span: Span, progress: Progress | None = None) -> dict[str, Wave]:
     """The sung stems, each of shape (span.samples, 2): `voice`, `doubles`, `choir`, `chops`.  Raises as `takes` does."""
     out = {name: np.zeros((span.samples, 2)) for name in ("voice", "doubles", "choir")}
-    for take in takes(song, keep, progress):
-        if not span.holds(take.step):
-            continue
-        loud = np.abs(take.sound) > 0.05 * np.abs(take.sound).max()
-        level = LOUD / np.sqrt(np.mean(take.sound[loud] ** 2))
+    for take in takes(song, keep, span, progress):
+        level = 10.0 ** ((LOUDNESS.get(take.kind, ELSEWHERE) - loudness(take.sound[:, None])) / 20.0)
         start = span.at(take.step) + round((take.layer.late - LEAD) * RATE)
-        add(out[STEM_OF[take.layer.name]], stereo(take.sound, PANS[take.layer.name]), start, float(level))
+        add(out[STEM_OF[take.layer.name]], stereo(take.sound, PANS[take.layer.name]), start, level)
     return {**out, "chops": chopped(arrangement, song, keep, span)}

@@ -1,4 +1,4 @@
-"""The sound: the committed track against its timeline and the loudness standard, and the synthesiser against arithmetic."""
+"""The sound: the committed tracks against their score and the loudness standard, and the synthesiser against arithmetic."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from audio.song.dsp import saw
 from audio.song.effects import bell, duck, shelf
 from audio.song.files import write_opus, write_wav
 from audio.song.master import limit
-from audio.song.score import FIRST_SONG, timeline
+from audio.song.score import FIRST_SONG, Song, timeline
 from audio.song.stems import bars, render
 from audio.song.synths import Tone, lead
+from audio.song.up_to_the_light import SONG
 
 EXCERPT = """
 import hashlib
@@ -36,19 +37,21 @@ print(hashlib.sha256(to_int16(sound).tobytes()).hexdigest())
 """
 
 
-@pytest.fixture(scope="module")
-def track() -> tracks.Track:
-    return tracks.default()
+BAR = 240 / 132  # seconds
 
 
 @pytest.fixture(scope="module")
-def sound(track: tracks.Track) -> NDArray[np.float64]:
-    return to_array(decode(track.path)) / 32768.0
+def sound() -> NDArray[np.float64]:
+    return heard(tracks.DEFAULT)
+
+
+def heard(name: str) -> NDArray[np.float64]:
+    return to_array(decode(tracks.open(name).path)) / 32768.0
 
 
 def part_of(sound: NDArray[np.float64], name: str) -> NDArray[np.float64]:
-    section = next(s for s in timeline(FIRST_SONG).sections if s.name == name)
-    edges = [round((section.first_bar - 1 + bars) * 240 / 132 * RATE) for bars in (0, section.bars)]
+    section = next(s for s in timeline(SONG).sections if s.name == name)
+    edges = [round((section.first_bar - 1 + bars) * BAR * RATE) for bars in (0, section.bars)]
     return sound[edges[0] : edges[1]]
 
 
@@ -61,35 +64,43 @@ def correlation(sound: NDArray[np.float64]) -> float:
     return float(np.asarray(np.corrcoef(sound.T))[0, 1])
 
 
-def test_the_committed_timeline_is_the_scores(track: tracks.Track) -> None:
-    assert track.timeline == timeline(FIRST_SONG)
-
-
-def test_the_track_is_as_long_as_it_says_and_small(track: tracks.Track, sound: NDArray[np.float64]) -> None:
-    assert len(sound) == round(track.timeline.duration * RATE) == 110 * RATE
+@pytest.mark.parametrize(
+    ("name", "song"),
+    [("up-to-the-light", SONG), ("up-to-the-light-instrumental", SONG), ("climb-to-the-line", FIRST_SONG)],
+)
+def test_the_committed_timelines_are_the_scores_and_the_sounds_are_small(name: str, song: Song) -> None:
+    track = tracks.open(name)
+    assert track.timeline == timeline(song)
     assert track.path.stat().st_size < 6e6
 
 
-def test_loudness_is_minus_14_and_true_peak_at_most_minus_1(sound: NDArray[np.float64]) -> None:
-    assert loud(sound) == pytest.approx(-14.0, abs=0.2)
+def test_the_track_lasts_as_long_as_it_says(sound: NDArray[np.float64]) -> None:
+    assert len(sound) == round(tracks.default().timeline.duration * RATE) == 202 * RATE
+
+
+@pytest.mark.parametrize("name", ["up-to-the-light", "up-to-the-light-instrumental"])
+def test_loudness_is_minus_14_and_true_peak_at_most_minus_1(name: str, sound: NDArray[np.float64]) -> None:
+    sound = sound if name == tracks.DEFAULT else heard(name)
+    assert len(sound) == 202 * RATE and loud(sound) == pytest.approx(-14.0, abs=0.2)
     blocks = [sound[i : i + 20 * RATE] for i in range(0, len(sound), 20 * RATE)]
     peak = max(np.abs(signal.resample_poly(block, 4, 1, axis=0)).max() for block in blocks)
     assert 20 * np.log10(peak) <= -1.0
 
 
-def test_each_chorus_lifts_and_is_louder_than_the_one_before(sound: NDArray[np.float64]) -> None:
-    level = {s.name: loud(part_of(sound, s.name)) for s in timeline(FIRST_SONG).sections}
-    assert level["chorus-1"] > level["verse-1"] + 2.0
-    assert level["chorus-2"] > level["verse-2"] + 1.5
-    assert level["chorus-3"] > level["bridge"] + 1.5
-    assert level["chorus-1"] < level["chorus-2"] < level["chorus-3"]
-    assert level["intro"] < level["verse-1"]
+def test_each_chorus_lifts_and_is_at_least_as_loud_as_the_one_before(sound: NDArray[np.float64]) -> None:
+    level = {s.name: loud(part_of(sound, s.name)) for s in timeline(SONG).sections}
+    assert level["chorus-1"] > level["verse-1-indexing"] + 1.5
+    assert level["chorus-2"] > level["verse-2-stalls"] + 1.5
+    assert level["chorus-3"] > level["verse-3-tiling"] + 1.5
+    assert level["chorus-4"] > level["bridge-all-reduce"] + 1.5
+    assert level["chorus-1"] - 0.2 < level["chorus-2"] < level["chorus-3"] + 0.2 < level["chorus-4"] + 0.4
+    assert level["intro"] < level["verse-1-cores"]
 
 
 def test_the_half_bar_before_a_drop_falls_away(sound: NDArray[np.float64]) -> None:
-    for bar in (17, 33, 49):
-        drop = round((bar - 1) * 240 / 132 * RATE)
-        half = round(120 / 132 * RATE)
+    for bar in (21, 45, 65, 97):
+        drop = round((bar - 1) * BAR * RATE)
+        half = round(BAR / 2 * RATE)
         before, after = (np.sqrt(np.mean(sound[a : a + half] ** 2)) for a in (drop - half, drop))
         assert 20 * np.log10(after / before) > 5.0
 
@@ -101,7 +112,7 @@ def test_the_ending_rings_out_to_nothing(sound: NDArray[np.float64]) -> None:
 def test_the_low_end_is_mono_and_the_sides_agree(sound: NDArray[np.float64]) -> None:
     low = signal.sosfilt(signal.butter(4, 100, fs=RATE, output="sos"), sound, axis=0)
     assert correlation(low) > 0.99
-    for section in timeline(FIRST_SONG).sections:
+    for section in timeline(SONG).sections:
         part = part_of(sound, section.name)
         assert 0.4 < correlation(part) < 0.95
         assert loud(np.repeat(part.mean(axis=1)[:, None], 2, axis=1)) > loud(part) - 2.0
@@ -118,7 +129,7 @@ def test_spectrum_falls_as_popular_recordings_do(sound: NDArray[np.float64]) -> 
 def test_kicks_sound_on_their_beats_within_a_millisecond(sound: NDArray[np.float64]) -> None:
     band = signal.sosfilt(signal.butter(2, [2000, 9000], "band", fs=RATE, output="sos"), sound.mean(axis=1))
     late, clear = [], 0
-    for hit in arrange(FIRST_SONG).hits:
+    for hit in arrange(SONG).hits:
         if hit.drum != "kick" or hit.level < 0.5:
             continue
         at = round(hit.step * 15 / 132 * RATE)

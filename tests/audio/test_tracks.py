@@ -14,7 +14,7 @@ from audio.timeline import TimelineError
 def test_the_default_is_the_projects_song() -> None:
     track = tracks.default()
     assert track.path.is_file() and track.path.suffix in tracks.SOUNDS
-    assert track.timeline.title == "Climb to the Line"
+    assert track.timeline.title == "Up to the Light"
     assert track.path.stem in tracks.names()
     assert tracks.open(track.path) == track
     assert tracks.open(track.path.stem) == track
@@ -27,7 +27,7 @@ def test_a_users_track_needs_a_timeline_beside_it(tmp_path: Path) -> None:
         tracks.open(mine)
     assert str(tmp_path / "my song.timeline.json") in str(caught.value) and "\n" not in str(caught.value)
     shutil.copy(tracks.HERE / f"{tracks.DEFAULT}.timeline.json", tmp_path / "my song.timeline.json")
-    assert tracks.open(str(mine)).timeline.bars == 60
+    assert tracks.open(str(mine)).timeline.bars == 110
     (tmp_path / "my song.timeline.json").write_text("{}", encoding="utf-8")
     with pytest.raises(TimelineError, match=r"\$\.format"):
         tracks.open(mine)
