@@ -22,7 +22,7 @@ PITCH, ASIDE = 5.2, 1.35  # world units from one wall to the next, and from the 
 WIDE, TALL, DEEP = 4.7, 1.9, 0.24
 FOOT = 0.12
 HIGHEST = 3.5  # of a tower, for the fastest rung
-NEAREST, FADE = 5.2, 1.6  # world units before the eye at which what is written is gone, and over which it goes
+NEAREST, FADE = 6.6, 1.8  # world units before the eye at which what is written is gone, and over which it goes
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Planes(Element):
             tower = 0.06 + HIGHEST * station.share * self.rise[k](beat)
             heat = mix(PLATE, COMPUTE, 0.3 + 0.7 * station.share)
             glowing = 0.5 * station.share
-            behind = x + WIDE / 2 - 0.4 - side * 1.2
+            behind = x + WIDE / 2 - 0.4 + side * 1.2  # on the outer side: it hides no wall that comes
             parts = (
                 ((x, y, FOOT), (WIDE, DEEP, TALL), mix(PLATE, STEEL, 0.5), 0.0, 0.9),
                 ((x - 0.1, y - 0.14, 0.0), (WIDE + 0.2, DEEP + 0.28, FOOT), mix(STEEL, TEXT, 0.1), 0.0, 0.8),
