@@ -52,7 +52,7 @@ class TensorCores(Passage):
         self.prop(Scenery(self.light))
         self.hall()
 
-        # Bars 1 and 2: the instruction falls on all lanes on "instruction"; on "math" its two tiles meet.
+        # Bars 1 and 2: the instruction falls on all lanes on "instruction"; on "time" its two tiles meet.
         apart = Track(1.0).to(0.82, self.at(2), 1.5, smooth).to(0.0, self.meets, self.meets - self.at(2), leave)
         gone = Track(1.0).to(0.0, self.pulls, 0.8)
         self.tensor: Tensor = self.prop(Tensor(self.shape, self.foot, self.meets, apart, gone, self.shrink()))

@@ -27,7 +27,7 @@ from scenes.stage.world import Boxes, World
 from scenes.tensor_cores import TensorCores
 
 WIDTH, HEIGHT = 320, 180
-LANDS, MEETS, FMA, TOPS = 2.0, 6.0, 8.0, 18.0  # "-struc-", "math", bar 3, "path"
+LANDS, MEETS, FMA, TOPS = 2.0, 6.0, 8.0, 18.0  # "-struc-", "time", bar 3, "climb"
 
 
 def staged(*specs: str | Path) -> TensorCores:
@@ -80,9 +80,9 @@ def test_the_shape_is_that_of_the_instruction_in_the_rungs_source() -> None:
 def test_what_happens_falls_on_the_words_of_the_song(scene: TensorCores) -> None:
     origin = scene.timeline.downbeats[scene.context.first_bar - 1]
     words = [(scene.timeline.position(w.start) - origin, w.text) for line in scene.timeline.lines for w in line.words]
-    sung = {text.strip(".,:"): beat for beat, text in words if 0 <= beat < 24}
-    assert (scene.meets, scene.tops) == (MEETS, TOPS) and sung["math"] == pytest.approx(MEETS)
-    assert sung["path"] == pytest.approx(TOPS) and scene.lands == LANDS
+    sung = {text.strip(".,:;"): beat for beat, text in words if 0 <= beat < 24}
+    assert (scene.meets, scene.tops) == (MEETS, TOPS) and sung["time"] == pytest.approx(MEETS)
+    assert sung["climb"] == pytest.approx(TOPS) and scene.lands == LANDS
 
 
 def test_the_tiles_have_the_shape_that_was_issued_and_meet_edge_on_edge(scene: TensorCores) -> None:
