@@ -82,17 +82,10 @@ LAUNCHED = {"indexing bars 5-6", "launch bars 1-2", "launch bars 3-4", "roof-1 b
 CHIP = {"title bars 3-4", "cores", "indexing bars 1-2"}  # the board, and the transitions to it and from it
 ALL_PATHS = ("sweeps", "divergence", "series", "slowdown", "values", "32", 1.1)
 WAITS = {"divergence bars 5-6", "stalls bars 1-2", "stalls bars 3-4", "stalls bars 5-6", "roof-2 bars 1-2"}
-CLIMBED = {
-    "launch bars 3-4",
-    "roof-1",
-    "warps",
-    "divergence",
-    "roof-2",
-    "roof-3",
-    "roof-4",
-    "all-reduce",
-    "curriculum",
-}  # from the still of the hall on
+AFTER = {  # the second chorus: the ratio is of the best rung so far
+    "coalescing", "tiling", "roof-3", "tensor-cores", "flash-attention", "quantisation", "all-reduce", "roof-4", "curriculum",
+}  # fmt: skip
+CLIMBED = {"launch bars 3-4", "roof-1", "warps", "divergence", "stalls", "roof-2"} | AFTER  # from the still of the hall on
 
 
 @pytest.mark.parametrize(
@@ -108,7 +101,7 @@ CLIMBED = {
         ),
         (
             ("ladders", "gemm_fp32", "rungs", "tile_1d", "rate", 1.01),
-            {"roof-2 bars 5-6", "roof-2 bars 7-8", "roof-3", "roof-4", "all-reduce", "curriculum"},
+            {"roof-2 bars 5-6", "roof-2 bars 7-8"} | AFTER,
             "ladders.gemm_fp32.rungs.tile_1d.rate",
         ),
         # the best rung rises in the last chorus, on the third beat of its sixth bar
@@ -146,7 +139,7 @@ CLIMBED = {
         # figures that no scene shows
         (("run", "python", "3.99"), set(), ""),
         # the peak is the beam of the hall, and what the ratio is of: no scene before the first rung has either
-        (("roofs", "fp32", "measured", 1.01), CLIMBED, "roofs.fp32"),
+        (("roofs", "fp32", "measured", 1.01), CLIMBED - {"curriculum"} | {"curriculum bars 1-2"}, "roofs.fp32"),
         # each level of memory stands as far as its latency; the last sight of them is in the transitions to and from them
         (("latencies", "l2", "cycles", 1.1), WAITS, "latencies.l2.cycles"),
         # the last stride's column comes up with the word for it
