@@ -7,8 +7,10 @@ from functools import cache, partial
 from typing import ClassVar
 
 from scenes.props import attention as att
-from scenes.props.attention import LOW, PITCH, SIDE, STATE_X, Beats, Example, Race, Stream, Wall, middle
-from scenes.props.cube import Cube, Vector
+from scenes.props import key_stream as sm
+from scenes.props.attention import SIDE, Beats, Dram, Example, Race, Wall
+from scenes.props.cube import Cube
+from scenes.props.key_stream import KeyStream
 from scenes.props.piles import Pile
 from scenes.props.signs import Signs
 from scenes.stage.camera import Camera
@@ -19,12 +21,13 @@ from scenes.stage.overlay import Item, Number, Text
 from scenes.stage.palette import COMPUTE, MEMORY, QUIET, TEXT, mix
 from scenes.stage.passage import Passage, Scenery
 from scenes.stage.plane import TextPlane
-from scenes.stage.type import CODE, FACT, LABEL, NUMBER, SMALL, Align
+from scenes.stage.type import CODE, FACT, LABEL, NUMBER, SMALL
 from scenes.stage.world import Fog, Ground, Light, World
 
 LEFT, RIGHT = 96, 1824
 BIG, FINE, FINER = 318, 368, 408  # baselines of a number and of what explains it
 PILES, PILE_Y = (-15.6, -9.6), 1.5  # x of the bytes of either kind
+GOAL = (2.0, -5.2, 0.09)  # where the output's tile is written in DRAM
 GB = 1e-9
 SLOWER = 2.5  # beats that the slower of two takes in the last bar: the scale of that race
 
@@ -49,8 +52,10 @@ class FlashAttention(Passage):
         example = Example.seeded()
         self.fast, self.last = self.fastest(), self.at(6)
         self.wall: Wall = self.prop(Wall(self.times, example))
-        self.stream: Stream = self.prop(Stream(self.times, example))
-        self.prop(Scenery(self.light), Cube(self.thread, 0.4, emission=0.8))
+        # Bars 4 and 5: a tile of keys and values lands on every beat, the first on "stream"; then the output is written.
+        self.stream: KeyStream = KeyStream(self.times.tiles, self.last, GOAL, att.HERO - att.BAND, example)
+        size = Track(0.4).to(0.7, self.at(4), 1.5)
+        self.prop(Scenery(self.light), Dram(self.times), self.stream, Cube(self.stream.seat, size, emission=0.8))
         self.name_things()
 
         # Bars 3 to 5: what the square moves through DRAM, then what the tiles move; bar 6: how long, and how much memory.
@@ -102,17 +107,6 @@ class FlashAttention(Passage):
         rise = Track(0.0).to(1.0, lands + 1.0, 1.5, overshoot).to(0.0, self.last + 0.25, 0.75)
         return Pile(PILES[rung != "unfused"], PILE_Y, known, mine, most, rise, lambda beat: 1.0)
 
-    # ---- the thread -------------------------------------------------------------------------------------------------------
-
-    def thread(self, beat: float) -> Vector:
-        """At its query's row of the wall; at the tile of queries; last on the output that it has summed up."""
-        x, _, z = middle(att.HERO, -1.6)
-        near = ramp(beat, self.times.tiles[0] - 1.5, 0.8)
-        last = ramp(beat, self.times.tiles[-1] + 0.6, 1.4, smooth)
-        goal = (STATE_X + 4.2, 0.0, 2.0)
-        x, y, z = (a + (b - a) * last for a, b in zip((x, -0.42 * near, z - 0.2), goal, strict=True))
-        return x, y, z + 8.0 * last * (1.0 - last)
-
     # ---- words --------------------------------------------------------------------------------------------------------------
 
     def name_things(self) -> None:
@@ -125,8 +119,14 @@ class FlashAttention(Passage):
             (TextPlane.lying("K", blue, (left - 0.45, att.K_Y - 0.32, 0.12), 0.9), dram),
             (TextPlane.lying("V", blue, (left - 0.45, att.V_Y - 0.32, 0.12), 0.9), dram),
         ]
-        for words, x in (("max", STATE_X), ("sum", STATE_X + 1.6), ("output", STATE_X + 4.2)):
-            signs.append((TextPlane.lying(words, quiet, (x, -1.75, 0.05), 0.62, align="centre"), stays))
+        front, back, z = sm.ROW_Y - 2.5, sm.ROW_Y + 2.15, sm.TOP + 0.02
+        for words, x, y, style in (
+            ("Q", sm.Q_X, front, blue), ("scores", sm.S_X, front, quiet), ("output", sm.O_X, front, quiet),
+            ("K", sm.S_X - 2.0, sm.SLOT_Y - 0.3, blue), ("V", sm.O_X - 2.4, sm.SLOT_Y - 0.3, blue),
+            ("max", sm.BAR_X + 0.5, back, CODE.coloured(TEXT)), ("sum", sm.BAR_X + 2.1, back, CODE.coloured(COMPUTE)),
+        ):  # fmt: skip
+            signs.append((TextPlane.lying(words, style, (x, y, z), 0.55, align="centre"), stays))
+        signs.append((TextPlane.standing("SM", quiet, (sm.LEFT + 0.4, sm.NEAR - 0.02, 0.35), 0.6), stays))
         raced = window(self.last + 0.25, end)
         if self.fast is not None:
             for words, y in zip(("unfused", "fused"), att.RACE_Y, strict=True):
@@ -165,12 +165,11 @@ class FlashAttention(Passage):
         square = rung == "unfused"
         moved = figure(self.read(self.key(rung, "traffic.dram")), 1 if square else 2, "GB", GB)
         counted = Track().to(1.0, begin + 1.5, 1.0, arrive)
-        side: tuple[float, Align] = (RIGHT, "right") if square else (LEFT, "left")  # where the pile does not stand
         words = f"through DRAM, {'unfused' if square else 'fused'}"
         return [
-            Counter(moved, counted, NUMBER.coloured(MEMORY), side[0], BIG, side[1], shown),
-            Text(words, SMALL, side[0], FINE, side[1], shown),
-            Text(moved.source, SMALL, side[0], FINER, side[1], shown),
+            Counter(moved, counted, NUMBER.coloured(MEMORY), RIGHT, BIG, "right", shown),
+            Text(words, SMALL, RIGHT, FINE, "right", shown),
+            Text(moved.source, SMALL, RIGHT, FINER, "right", shown),
         ]
 
     def say_the_gain(self, fused: str) -> None:
@@ -201,25 +200,24 @@ class FlashAttention(Passage):
     # ---- the picture ------------------------------------------------------------------------------------------------------
 
     def light(self, world: World, beat: float) -> None:
-        u = ramp(beat, self.times.tiles[0] - 2.0, 2.0)
-        world.light = Light(focus=(1.5 * u, -2.5), radius=15.0, ambient=0.38)
+        u = ramp(beat, self.times.tiles[0] - 2.0, 2.0) * (1.0 - ramp(beat, self.last - 0.5, 1.5))
+        world.light = Light(focus=(0.0, -2.5 - 16.5 * u), radius=15.0, ambient=0.38)
         world.fog = Fog(start=34.0, end=95.0)
         world.ground = Ground(spacing=2.0, extent=90.0)
 
     def fly(self) -> Callable[[float], Camera]:
-        """Along the wall while it grows, back as it pours and bursts; close to the tiles; low over the floor for the race."""
-        row = LOW + (24 - att.BAND - 2) * PITCH
+        """Along the wall while it grows, back as it bursts; down to the SM that tiles come to; over the floor for the race."""
         floor = 0.0 if self.race is None else 1.0  # nothing runs on it where nobody measured how long it takes
         path = Path([
             (0, (-3.2, 0.0, 4.4, 15.0, -32, 10)),
             (4, (-3.5, -2.0, 3.3, 18.8, -18, 14)),
             (6, (-3.2, -2.6, 3.0, 19.0, -6, 17)),
             (8, (-3.6, -1.6, 3.1, 20.5, 6, 15)),
-            (10.5, (-3.4, -1.0, 2.8, 23.0, 14, 12)),
-            (12, (2.6, -1.2, row - 1.4, 19.0, 12, 14)),
-            (16, (2.6, -1.2, row - 1.5, 18.5, -4, 15)),
-            (19, (0.6, -0.8, row - 1.4, 22.5, -14, 14)),
-            (20.5, (2.4 - floor, -0.9 - 6.1 * floor, 3.0 - 0.8 * floor, 22.0 + 3.0 * floor, -12, 15 + 9 * floor)),
+            (10.2, (-3.4, -1.0, 2.8, 23.0, 12, 13)),
+            (12, (-0.5, -18.0, 1.0, 18.8, 9, 27)),
+            (16, (-0.5, -18.2, 1.0, 18.2, -2, 26)),
+            (19.4, (-0.6, -18.0, 1.1, 18.4, -9, 25)),
+            (20.5, (1.4, -7.0, 2.2, 25.0, -12, 24)),
             (23, (3.2 - 1.4 * floor, -0.9 - 6.5 * floor, 3.1 - floor, 22.0 + 1.5 * floor, -4, 15 + 8 * floor)),
             (24, (3.4 - 1.3 * floor, -0.9 - 6.5 * floor, 3.1 - 1.1 * floor, 21.5 + floor, 0, 15 + 7 * floor)),
         ])  # fmt: skip

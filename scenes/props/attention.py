@@ -7,13 +7,13 @@ The cells' values are a small seeded example; the maximum, the sum and the outpu
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scenes.props.cube import Vector
-from scenes.stage.keys import leave, overshoot, ramp, smooth
+from scenes.stage.keys import leave, overshoot, ramp
 from scenes.stage.palette import COMPUTE, MEMORY, PLATE, QUIET, STEEL, TEXT, mix
 from scenes.stage.world import Boxes, Ribbons, World
 
@@ -26,21 +26,20 @@ BAND = 15  # first row, from the top, of the queries that are followed
 HERO = BAND + 1
 K_Y, V_Y, PLACE_Y = -2.2, -3.3, -5.6  # y of K, of V and of the square's place in DRAM
 RACE_Y = (-8.7, -10.7)  # y of the bars of the race
-STATE_X = 7.4  # x of the running maximum
 SIDE = CELLS * PITCH
-VALUES = 8  # of a key, a query and an output, in the example
+VALUES = 4  # of a key, a query and an output, in the example
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One head with 24 queries and keys of 8 values: scores (24, 24) and V (24, 8)."""
+    """One head with 24 queries and keys of 4 values: scores (24, 24) and V (24, 4)."""
 
     scores: Floats
     v: Floats
 
     @classmethod
     def seeded(cls) -> Example:
-        random = np.random.default_rng(8)
+        random = np.random.default_rng(42)
         q, k = random.normal(size=(2, CELLS, VALUES))
         return cls(1.4 * q @ k.T / VALUES**0.5, random.uniform(0.2, 1.0, (CELLS, VALUES)))
 
@@ -49,7 +48,7 @@ class Example:
         return np.asarray(np.exp(self.scores - self.scores.max(1, keepdims=True)))
 
     def online(self, row: int) -> tuple[Floats, Floats, Floats]:
-        """Running maximum (8,), sum (8,) and normalised output (8, 8) of a query after each tile of keys."""
+        """Running maximum (8,), sum (8,) and normalised output (8, 4) of a query after each tile of keys."""
         maxima, sums, outputs = [], [], []
         top, total, out = -np.inf, 0.0, np.zeros(VALUES)
         for first in range(0, CELLS, TILE):
@@ -138,36 +137,10 @@ class Wall:
 
 
 @dataclass(slots=True)
-class Stream:
-    """DRAM with K and V, and the followed queries: tile after tile comes up to them, is multiplied and forgotten.
-
-    On the right stands what stays: the running maximum, the running sum and the output of the thread's query.
-    """
+class Dram:
+    """K and V where they lie, before the square's place; the rows of the queries that are followed are marked on the wall."""
 
     times: Beats
-    example: Example
-    states: tuple[Floats, Floats, Floats] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.states = self.example.online(HERO)
-
-    def state(self, beat: float) -> tuple[float, float, Floats]:
-        """Height of maximum and sum, world units, and the 8 values of the output, at a beat."""
-        maxima, sums, outputs = self.states
-        floor = float(self.example.scores[HERO].min())
-        top, total, out = 0.0, 0.0, np.zeros(VALUES)
-        before = floor
-        for k, land in enumerate(self.times.tiles):
-            u = ramp(beat, land, 0.3, smooth)
-            if u <= 0.0:
-                break
-            shrunk = total * (float(np.exp(before - maxima[k])) if k else 1.0)  # a new maximum scales the sum down first
-            first = ramp(beat, land, 0.15)
-            total = total + (shrunk - total) * first + (float(sums[k]) - shrunk) * ramp(beat, land + 0.15, 0.35, smooth)
-            top = top + (float(maxima[k]) - floor - top) * u
-            out = out + (outputs[k] - out) * u
-            before = float(maxima[k])
-        return 1.1 * top, 1.1 * total, out
 
     def draw(self, world: World, beat: float) -> None:
         half = SIDE / 2
@@ -177,58 +150,10 @@ class Stream:
         for y in (K_Y, V_Y):
             at = np.column_stack([columns, np.full(len(columns), y), np.full(len(columns), 0.31)])
             world.add(Boxes.of(at - size / 2, size, mix(PLATE, MEMORY, 0.6), 0.2, 0.8))
-        self._queries(world, beat)
-        for k, land in enumerate(self.times.tiles):
-            if land - 0.8 < beat < land + 1.2:
-                self._tile(world, beat, k, land, float(columns[k]))
-        self._stays(world, beat)
-
-    def _queries(self, world: World, beat: float) -> None:
-        """The tile of queries beside its rows: on the SM as long as keys come."""
-        shown = ramp(beat, self.times.tiles[0] - 1.5, 0.8)
+        shown = ramp(beat, self.times.tiles[0] - 2.9, 0.8)
         if shown > 0.02:
-            rows = BAND + np.arange(ROWS)
-            at = np.array([middle(float(row), -1.6) for row in rows])
-            edge = np.array([0.9, 0.4, EDGE]) * (1.0, 1.0, shown)
-            world.add(Boxes.of(at - edge / 2, edge, mix(PLATE, MEMORY, 0.6), 0.25, 0.8))
             a, b = np.array([middle(r, -0.5) for r in (BAND - 0.5, BAND + ROWS - 0.5)]), np.array([SIDE, 0.0, 0.0])
             world.add(Ribbons.of(a, a + b, 0.035, COMPUTE, 0.5 * shown, 0.2))
-
-    def _tile(self, world: World, beat: float, k: int, land: float, x: float) -> None:
-        """K and V of a tile rise from DRAM to the queries; where they meet its scores are made, and gone by the next beat."""
-        rise = ramp(beat, land - 0.75, 0.75, smooth)
-        gone = 1.0 - ramp(beat, land + 0.6, 0.4)
-        low, high = middle(BAND + ROWS + 0.6, 0)[2], middle(BAND - 1.6, 0)[2]
-        size = np.array([TILE * PITCH - 0.12, 0.4, 0.42]) * gone
-        for y, z in ((K_Y, high), (V_Y, low)):
-            at = np.array([x, y * (1.0 - rise) - 0.05, 0.31 + (z - 0.31) * rise + 0.5 * np.sin(np.pi * rise)])
-            if gone > 0.03:
-                world.add(Boxes.of([at - size / 2], size, mix(PLATE, MEMORY, 0.8), 0.4, 0.8))
-        hot = ramp(beat, land - 0.06, 0.2, overshoot) * (1.0 - ramp(beat, land + 0.7, 0.4))
-        if hot <= 0.03:
-            return
-        row, column = (a.ravel() for a in np.mgrid[BAND : BAND + ROWS, k * TILE : (k + 1) * TILE])
-        at = np.column_stack([(column - (CELLS - 1) / 2) * PITCH, 0.0 * row, LOW + (CELLS - 0.5 - row) * PITCH])
-        lit = self.example.weights()[row, column]
-        colour = np.array(PLATE) + (np.array(COMPUTE) - np.array(PLATE)) * (0.35 + 0.65 * lit)[:, None]
-        edge = np.array([EDGE, 0.45, EDGE]) * hot
-        world.add(Boxes.of(at - edge / 2, edge, colour, 0.2 + 0.45 * lit, 0.8))
-
-    def _stays(self, world: World, beat: float) -> None:
-        shown = ramp(beat, self.times.tiles[0] - 1.5, 0.8)
-        if shown <= 0.02:
-            return
-        top, total, out = self.state(beat)
-        world.add(Boxes.of([(STATE_X - 0.8, -1.0, 0.0)], (6.6, 2.0, 0.12 * shown), mix(PLATE, STEEL, 0.8), 0.0, 0.8))
-        x = np.array([STATE_X, STATE_X + 1.6])
-        high = np.maximum(np.array([top, total]), 0.03)
-        origin = np.column_stack([x - 0.45, np.full(2, -0.45), np.full(2, 0.12)])
-        size = np.column_stack([np.full((2, 2), 0.9), high * shown])
-        world.add(Boxes.of(origin, size, [mix(STEEL, TEXT, 0.5), mix(PLATE, COMPUTE, 0.85)], [0.05, 0.4], 0.9))
-        x = STATE_X + 3.1 + 0.31 * np.arange(VALUES)
-        origin = np.column_stack([x - 0.12, np.full(VALUES, -0.12), np.full(VALUES, 0.12)])
-        size = np.column_stack([np.full((VALUES, 2), 0.24), np.maximum(2.4 * out, 0.03) * shown])
-        world.add(Boxes.of(origin, size, mix(PLATE, COMPUTE, 0.7), 0.3, 0.8))
 
 
 @dataclass(slots=True)

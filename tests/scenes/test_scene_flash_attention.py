@@ -15,7 +15,8 @@ from audio import tracks
 from measure.dataset import MEASUREMENTS, Dataset
 from scenes import film
 from scenes.flash_attention import FlashAttention
-from scenes.props.attention import BAND, CELLS, HERO, ROWS, TILE, Example
+from scenes.props.attention import BAND, CELLS, HERO, ROWS, SIDE, TILE, Example
+from scenes.props.key_stream import HIGH, O_X, S_X, SHELF, SLOT_Y, TOP
 from scenes.stage.palette import THREAD
 from scenes.stage.passage import Context, Window
 from scenes.stage.world import Boxes, World
@@ -73,14 +74,29 @@ def test_what_streams_through_is_the_softmax_of_the_whole_row() -> None:
         assert outputs[1] == pytest.approx(part @ example.v[: 2 * TILE] / part.sum())
 
 
-def test_the_bars_stand_as_high_as_the_running_state(scene: FlashAttention) -> None:
-    maxima, sums, outputs = scene.stream.states
-    floor = scene.stream.example.scores[HERO].min()
-    assert scene.stream.state(STREAM - 0.1)[:2] == (0.0, 0.0)
-    heights = [scene.stream.state(STREAM + k + 0.9) for k in range(CELLS // TILE)]
-    assert [h[0] / heights[-1][0] for h in heights] == pytest.approx((maxima - floor) / (maxima[-1] - floor))
-    assert [h[1] / heights[-1][1] for h in heights] == pytest.approx(sums / sums[-1])
-    assert heights[-1][2] == pytest.approx(outputs[-1])
+def test_what_stays_is_the_running_softmax_of_each_row(scene: FlashAttention) -> None:
+    stream, rows = scene.stream, slice(BAND, BAND + ROWS)
+    scores = stream.example.scores[rows]
+    assert (stream.bars(STREAM - 0.1)[0] == 0.0).all() and (stream.bars(STREAM)[1] == 0.0).all()
+    whole = np.exp(scores - scores.max(1, keepdims=True)).sum(1)
+    for k in range(CELLS // TILE):
+        seen = scores[:, : (k + 1) * TILE]
+        top = seen.max(1)
+        longs, sums = stream.bars(STREAM + k + 0.9)
+        assert longs / longs.max() == pytest.approx((top - scores.min()) / (top.max() - scores.min()))
+        expected = np.exp(seen - top[:, None]).sum(1)
+        assert sums / sums[0] == pytest.approx(expected / expected[0])
+        kept = np.exp(seen - top[:, None]) @ stream.example.v[: (k + 1) * TILE] / whole[:, None]
+        assert stream.output(STREAM + k + 0.9) / HIGH == pytest.approx(kept)
+
+
+def test_a_new_maximum_scales_the_sum_down_before_it_grows(scene: FlashAttention) -> None:
+    stream, row = scene.stream, HERO - BAND
+    step = next(k for k in range(1, CELLS // TILE) if stream.top[k + 1, row] > stream.top[k, row])
+    land = STREAM + step
+    before, scaled = (stream.running(beat)[1][row] for beat in (land, land + 0.27))
+    assert scaled / before == pytest.approx(np.exp(stream.top[step, row] - stream.top[step + 1, row]))
+    assert stream.running(land + 0.9)[1][row] > scaled
 
 
 def test_what_happens_falls_on_the_words_of_the_song(scene: FlashAttention) -> None:
@@ -103,12 +119,29 @@ def test_the_square_is_whole_pours_is_refused_and_is_gone(scene: FlashAttention)
 
 
 def test_only_one_tile_of_scores_stands_at_a_time(scene: FlashAttention) -> None:
+    stream = scene.stream
     for k in range(CELLS // TILE):
-        drawn = boxes(scene, STREAM + k + 0.5, scene.stream)
-        square = (np.abs(drawn.origin[:, 0]) < 5.4) & np.isclose(drawn.size[:, 1], 0.45, atol=0.03)
-        middle = drawn.origin[square, 0] + drawn.size[square, 0] / 2
-        assert square.sum() == ROWS * TILE and len(np.unique(middle.round(3))) == TILE
+        weights, stands = stream.scores(STREAM + k + 0.2)
+        part = stream.example.scores[BAND : BAND + ROWS, k * TILE : (k + 1) * TILE]
+        top = stream.example.scores[BAND : BAND + ROWS, : (k + 1) * TILE].max(1, keepdims=True)
+        assert stands == 1.0 and weights == pytest.approx(np.exp(part - top))
+        assert stream.scores(STREAM + k + 0.86)[1] == 0.0, "thrown away before the next one lands"
     assert BAND <= HERO < BAND + ROWS
+
+
+def test_a_tile_lies_in_its_slot_on_its_beat_and_the_next_overwrites_it(scene: FlashAttention) -> None:
+    for k in range(CELLS // TILE):
+        for name, x in (("K", S_X), ("V", O_X)):
+            place, scale = scene.stream.tile(k, name, STREAM + k)
+            assert place == pytest.approx((x, SLOT_Y, TOP + SHELF)) and scale == 1.0
+            assert scene.stream.tile(k, name, STREAM + k + 1.25)[1] == 0.0
+            assert scene.stream.tile(k, name, STREAM + k - 3.1)[1] == 0.0, "still in DRAM"
+
+
+def test_the_output_is_written_once_at_the_end(scene: FlashAttention) -> None:
+    assert scene.stream.away(RACE) == 0.0 and scene.stream.away(RACE + 1.25) == 1.0
+    x, y, _ = scene.stream.seat(RACE + 1.5)
+    assert -7.2 < y < -1.1 and abs(x) < SIDE / 2, "the thread is with it, on DRAM"
 
 
 def test_piles_and_bars_are_the_records_bytes_and_times(scene: FlashAttention, record: Any) -> None:
