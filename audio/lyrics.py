@@ -13,6 +13,7 @@ from audio.timeline import Line, SungSyllable, Timeline, TimelineError, Word
 
 FORMATS = ("srt", "vtt", "ass", "lrc")
 LEAD = 0.4  # seconds that an ASS line stands before its first word
+GAP = 2 / 24  # seconds from one caption to the next: two frames of cinema, so that the eye sees a new one come
 
 
 def captions(timeline: Timeline, form: str) -> str:
@@ -36,18 +37,27 @@ def save(timeline: Timeline, path: Path) -> None:
         raise TimelineError(f"{path}: cannot write the captions: {error.strerror}") from None
 
 
+def spans(timeline: Timeline) -> list[tuple[float, float]]:
+    """Start and end of each line as a caption, in seconds: a line that runs into the next ends GAP before it."""
+    starts = [line.start for line in timeline.lines]
+    return [
+        (line.start, min(line.end, max(line.start, after - GAP)))
+        for line, after in zip(timeline.lines, [*starts[1:], float("inf")], strict=True)
+    ]
+
+
 def _subtitles(timeline: Timeline, form: str) -> str:
     import pysubs2
 
     out = pysubs2.SSAFile()
     out.info["Title"] = timeline.title
-    for i, line in enumerate(timeline.lines):
+    for i, (line, (begin, end)) in enumerate(zip(timeline.lines, spans(timeline), strict=True)):
         if form == "ass":
             before = timeline.lines[i - 1].end if i else 0.0
             start = max(line.start - LEAD, before, 0.0)
             out.append(pysubs2.SSAEvent(_centi(start) * 10, _centi(line.end) * 10, karaoke(line, start)))
         else:
-            out.append(pysubs2.SSAEvent(round(line.start * 1000), round(line.end * 1000), line.text))
+            out.append(pysubs2.SSAEvent(round(begin * 1000), round(end * 1000), line.text))
     return out.to_string(form)
 
 

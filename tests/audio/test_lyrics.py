@@ -8,7 +8,7 @@ from pathlib import Path
 import pysubs2
 import pytest
 
-from audio.lyrics import FORMATS, captions, save
+from audio.lyrics import FORMATS, captions, save, spans
 from audio.timeline import Line, SungSyllable, Timeline, TimelineError, Word
 
 HIGHER = Word("Higher", 1.0, 1.75, (SungSyllable("High", 1.0, 1.5), SungSyllable("er", 1.5, 1.75)))
@@ -54,3 +54,11 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
         save(SONG, tmp_path / "none" / "song.srt")
     with pytest.raises(TimelineError, match="no lyrics"):
         captions(Timeline("Silent", 2.0, (0.0, 1.0, 2.0), (0, 1, 2)), "srt")
+
+
+def test_a_caption_leaves_two_frames_of_cinema_before_the_next() -> None:
+    """The gap that published subtitle guides ask for: 2 frames at 24 a second, 83 ms; a line with room is left alone."""
+    words = (Word("one", 1.0, 3.0), Word("two", 3.0, 4.0), Word("three", 6.0, 7.0))
+    timeline = Timeline("T", 9.0, tuple(map(float, range(9))), (0, 4, 8), (), tuple(Line((word,)) for word in words))
+    assert spans(timeline) == [(1.0, pytest.approx(3.0 - 2 / 24)), (3.0, 4.0), (6.0, 7.0)]
+    assert "00:00:01,000 --> 00:00:02,917" in captions(timeline, "srt")
