@@ -125,6 +125,7 @@ def test_only_one_tile_of_scores_stands_at_a_time(scene: FlashAttention) -> None
         part = stream.example.scores[BAND : BAND + ROWS, k * TILE : (k + 1) * TILE]
         top = stream.example.scores[BAND : BAND + ROWS, : (k + 1) * TILE].max(1, keepdims=True)
         assert stands == 1.0 and weights == pytest.approx(np.exp(part - top))
+        assert 0.0 < stream.scores(STREAM + k + 0.75)[1] < 0.7, "it goes once it is added"
         assert stream.scores(STREAM + k + 0.86)[1] == 0.0, "thrown away before the next one lands"
     assert BAND <= HERO < BAND + ROWS
 
