@@ -215,15 +215,15 @@ class Roof4(Roof):
     title = "TO THE TOP"
     landings = ((2, 1), (3, 1), (4, 1), (5, 1), (6, 3))  # the last one on the last "light"
     builds, aside = False, (3.6, 0.0)
-    path = (
-        (0, (3.0, 0.0, 5.0, 9.5, 20, 3)),
-        (5, (1.8, 0.0, 5.1, 13.0, -2, 5)),
-        (12, (0.8, 0.0, 5.0, 14.0, -16, 4)),
-        (17, (0.2, 0.0, 5.1, 15.5, -26, 3)),
-        (22, (0.8, 0.0, 5.2, 14.5, -12, 5)),
-        (26, (-0.2, 0.0, 3.7, 19.5, -24, 8)),
-        (30, (0.2, 0.0, 3.5, 20.0, -14, 10)),
-        (32, (2.6, 0.0, 5.4, 13.0, -14, 7)),
+    path = (  # from the beam's side: the newest towers stand in front, and nothing hides the cube
+        (0, (3.0, 0.0, 5.2, 9.5, 20, 3)),
+        (5, (3.4, 0.0, 6.1, 13.5, 30, 5)),
+        (12, (2.6, 0.0, 6.0, 15.2, 36, 5)),
+        (17, (2.9, 0.0, 6.1, 14.9, 41, 4)),
+        (22, (3.2, 0.0, 6.2, 14.3, 34, 6)),
+        (26, (1.6, 0.0, 4.2, 18.5, 30, 9)),
+        (30, (1.4, 0.0, 4.0, 18.5, 26, 11)),
+        (32, (2.6, 0.0, 5.4, 13.0, 16, 7)),
     )
     vendors: ClassVar[Moment] = (7, 2)  # "wide": its line is drawn, and takes the place of the rung's facts
     top: ClassVar[Moment] = (8, 3)  # "sight": the whole ladder shines
