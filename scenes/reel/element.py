@@ -8,7 +8,7 @@ from typing import ClassVar
 from scenes.stage.camera import Camera
 from scenes.stage.keys import Path, Track, arrive
 from scenes.stage.overlay import Text
-from scenes.stage.palette import QUIET
+from scenes.stage.palette import QUIET, TEXT, mix
 from scenes.stage.passage import Passage
 from scenes.stage.type import FACT, SMALL
 
@@ -33,7 +33,7 @@ class Element(Passage):
         there, late = Track(0.0).to(1.0, 1.0, 0.5, arrive), Track(0.0).to(1.0, 1.75, 0.5, arrive)
         slide = Track(LEFT - 40.0).to(LEFT, 1.0, 0.5, arrive)
         self.text(Text(self.title, FACT.sized(56), slide, TITLE_AT, opacity=there))
-        self.text(Text(self.line, SMALL, LEFT, LINE_AT, opacity=late))
+        self.text(Text(self.line, SMALL.sized(37).coloured(mix(QUIET, TEXT, 0.5)), LEFT, LINE_AT, opacity=late))
         self.text(Text(f"camera: {self.camera_does}", SMALL.coloured(QUIET), RIGHT, TITLE_AT, "right", opacity=late))
 
     def fly(self, keys: Sequence[tuple[float, View]], fov: float = 34.0) -> None:

@@ -12,7 +12,7 @@ from measure.dataset import Reading
 from scenes.reel.element import LEFT, Element
 from scenes.stage.claims import figure
 from scenes.stage.digits import Counter
-from scenes.stage.keys import Track, arrive, smooth
+from scenes.stage.keys import Track, arrive
 from scenes.stage.layout import Label, Labels
 from scenes.stage.overlay import Run, Text
 from scenes.stage.palette import COMPUTE, MEMORY, PLATE, QUIET, STEEL, TEXT, THREAD, Colour, mix
@@ -22,7 +22,7 @@ from scenes.stage.world import Boxes, Fog, Ground, Light, World
 
 Floats = NDArray[np.float64]
 PAGE = (LEFT, 220.0, 960.0, 790.0)  # design pixels that the page takes: labels stay out of it
-CENTRE, RADIUS = (4.5, 0.5), 3.0  # of the ring of blocks, world units
+CENTRE, RADIUS = (4.2, 1.2), 3.1  # of the ring of blocks, world units
 NAMED: tuple[tuple[str, Colour], ...] = (
     ("grid", TEXT), ("block", COMPUTE), ("warp", COMPUTE), ("thread", THREAD), ("tile", MEMORY), ("register", COMPUTE),
 )  # fmt: skip
@@ -47,11 +47,11 @@ class Lettering(Element):
             (self.at(5), (1.1, 0.5, 0.8, 15.0, -18.0, 19.0)),
         ])  # fmt: skip
         labels = [
-            Label([(name, LABEL)], self._top(k), Track(0.0).to(1.0, 1.5 + 0.5 * k, 0.5, arrive), colour)
+            Label([(name, FACT)], self._top(k), Track(0.0).to(1.0, 1.5 + 0.5 * k, 0.5, arrive), colour)
             for k, (name, colour) in enumerate(NAMED)
         ]
         view = lambda beat, points: self.view(beat).project(points, 1920, 1080)  # noqa: E731
-        self.text(Labels(labels, view, self.clock.beats, lambda beat: (PAGE,)))
+        self.text(Labels(labels, view, self.clock.beats, lambda beat: (PAGE, *self._covered(beat))))
 
         # The page, a line a beat, and the best rung's figure running up.
         self.caption()
@@ -60,10 +60,10 @@ class Lettering(Element):
 
     def _page(self) -> None:
         for beat, y, words, style in (
-            (1.0, 352.0, "Headline", HEADLINE.sized(140)),
-            (2.0, 438.0, "A fact, in a fixed pitch", FACT),
-            (3.0, 498.0, "a label", LABEL),
-            (3.5, 550.0, "and small print", SMALL),
+            (1.0, 352.0, "Roofline", HEADLINE.sized(140)),
+            (2.0, 438.0, "The lower roof decides", FACT),
+            (3.0, 498.0, "a label names one thing", LABEL),
+            (3.5, 550.0, "small print says where it is from", SMALL),
         ):
             shown = Track(0.0).to(1.0, beat, 0.4, arrive)
             self.text(Text(words, style, Track(LEFT - 40.0).to(LEFT, beat, 0.5, arrive), y, opacity=shown))
@@ -74,7 +74,7 @@ class Lettering(Element):
         self.text(code)
         best = self._best()
         if best is not None:
-            count = Track(0.0).to(1.0, self.at(4), 6.0, smooth)
+            count = Track(0.0).to(1.0, self.at(4), 7.0, arrive)
             shown = Track(0.0).to(1.0, self.at(2, 2), 0.5, arrive)
             self.text(Counter(figure(best, 1), count, NUMBER.sized(104).coloured(COMPUTE), LEFT, 752.0, "left", shown))
             words = f"fastest fp32 rung, {best.quantity.source}"
@@ -87,7 +87,7 @@ class Lettering(Element):
 
     @property
     def _tall(self) -> Floats:
-        return np.array([1.5, 1.2, 0.95, 0.7, 0.5, 0.38])
+        return np.array([1.8, 1.4, 1.1, 0.85, 0.65, 0.55])
 
     def _place(self, beat: float) -> Floats:
         """(6, 3) feet of the blocks, on two rings that turn against each other."""
@@ -104,6 +104,15 @@ class Lettering(Element):
             return float(x), float(y), float(self._tall[which])
 
         return at
+
+    def _covered(self, beat: float) -> list[tuple[float, float, float, float]]:
+        """Left, top, right, bottom of each block in the picture, design pixels: no label stands before one."""
+        feet, tall = self._place(beat), self._tall
+        half = (0.55 * tall + 0.2) / 2
+        corners = np.array([(i, j, k) for i in (-1.0, 1.0) for j in (-1.0, 1.0) for k in (0.0, 1.0)])
+        points = feet[:, None, :] + corners * np.column_stack([half, half, tall])[:, None, :]
+        seen = self.view(beat).project(points.reshape(-1, 3), 1920, 1080).reshape(len(feet), 8, 3)[..., :2]
+        return [(*map(float, low), *map(float, high)) for low, high in zip(seen.min(1), seen.max(1), strict=True)]
 
     def draw(self, world: World, beat: float) -> None:
         feet, tall = self._place(beat), self._tall

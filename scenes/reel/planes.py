@@ -10,7 +10,7 @@ import numpy as np
 from measure.dataset import Dataset
 from scenes.reel.element import Element
 from scenes.stage.claims import Figure, figure
-from scenes.stage.keys import Track, overshoot
+from scenes.stage.keys import Track, overshoot, smooth
 from scenes.stage.palette import COMPUTE, PLATE, QUIET, STEEL, TEXT, mix
 from scenes.stage.passage import Scenery
 from scenes.stage.plane import TextPlane
@@ -21,13 +21,14 @@ LADDER = "gemm_fp32"
 PITCH, ASIDE = 5.2, 1.35  # world units from one wall to the next, and from the road's middle to a wall
 WIDE, TALL, DEEP = 4.7, 1.9, 0.24
 FOOT = 0.12
-HIGHEST = 3.5  # of a tower, for the fastest rung
+HIGHEST = 1.6  # of a bar on its wall, for the fastest rung
 NEAREST, FADE = 6.6, 1.8  # world units before the eye at which what is written is gone, and over which it goes
+SINK = 2.4  # world units over which its wall sinks into the floor with it, so that no bare wall fills the picture
 
 
 @dataclass(frozen=True, slots=True)
 class Station:
-    """A wall beside the road: what is written on it, and the share of the best rate that its tower shows."""
+    """A wall beside the road: what is written on it, and the share of the best rate that its bar shows."""
 
     title: str
     rate: Figure | None
@@ -49,7 +50,7 @@ def stations(data: Dataset) -> tuple[Station, ...]:
 
 
 class Planes(Element):
-    """The camera runs down a road between walls; each wall's tower is as high as the rate written on it."""
+    """The camera runs down a road between walls; each wall's bar is as high as the rate written on it; a passed wall sinks."""
 
     name: ClassVar[str] = "reel-planes"
     title: ClassVar[str] = "TEXT IN THE WORLD"
@@ -58,7 +59,7 @@ class Planes(Element):
     shows: ClassVar[tuple[str, ...]] = ("text planes", "claims", "shatter")
 
     def construct(self) -> None:
-        # Walls left and right of the road, a tower beside each, the next ones in the fog.
+        # Walls left and right of the road, a bar on top of each, the next ones in the fog.
         self.stations = stations(self.data)
         count = len(self.stations)
         last = PITCH * (count - 1)
@@ -86,31 +87,36 @@ class Planes(Element):
         for k, station in enumerate(self.stations):
             side, y = (-1.0 if k % 2 == 0 else 1.0), PITCH * k
             x = -ASIDE - WIDE if side < 0 else ASIDE
-            tower = 0.06 + HIGHEST * station.share * self.rise[k](beat)
+            stands = smooth(min(1.0, max(0.0, (y - eye - NEAREST - FADE + SINK) / SINK)))
+            if stands <= 0.004:
+                continue
+            bar = HIGHEST * station.share * self.rise[k](beat) * stands
             heat = mix(PLATE, COMPUTE, 0.3 + 0.7 * station.share)
             glowing = 0.5 * station.share
-            behind = x + WIDE / 2 - 0.4 + side * 1.2  # on the outer side: it hides no wall that comes
+            along = x + WIDE / 2 - 0.45 + side * 1.2  # on the outer side: it hides no wall that comes
             parts = (
-                ((x, y, FOOT), (WIDE, DEEP, TALL), mix(PLATE, STEEL, 0.5), 0.0, 0.9),
-                ((x - 0.1, y - 0.14, 0.0), (WIDE + 0.2, DEEP + 0.28, FOOT), mix(STEEL, TEXT, 0.1), 0.0, 0.8),
-                ((behind, y + DEEP + 0.35, 0.0), (0.8, 0.8, tower), heat, glowing, 0.9),
+                ((x, y, FOOT * stands), (WIDE, DEEP, TALL * stands), mix(PLATE, STEEL, 0.5), 0.0, 0.9),
+                ((x - 0.1, y - 0.14, 0.0), (WIDE + 0.2, DEEP + 0.28, FOOT * stands), mix(STEEL, TEXT, 0.1), 0.0, 0.8),
+                ((along, y - 0.04, (FOOT + TALL) * stands), (0.9, DEEP + 0.08, bar), heat, glowing, 0.9),
             )  # fmt: skip
             boxes.extend(parts)
-            self._write(world, station, x, y, min(1.0, max(0.0, (y - eye - NEAREST) / FADE)))
+            self._write(world, station, x, y, stands, min(1.0, max(0.0, (y - eye - NEAREST) / FADE)))
         origin, size, colour, glow, edge = zip(*boxes, strict=True)
         world.add(Boxes.of(origin, size, colour, glow, edge))
         self._road(world)
 
-    def _write(self, world: World, station: Station, x: float, y: float, shown: float) -> None:
+    def _write(self, world: World, station: Station, x: float, y: float, stands: float, shown: float) -> None:
         """Title, rate and its source on a wall, each a hair before the one above it; gone before the camera is beside them."""
         left, low = x + 0.3, FOOT - 0.04
-        world.add(TextPlane.standing(station.title, FACT, (left, y - 0.03, low + 1.34), 0.27).shown(shown))
+        world.add(TextPlane.standing(station.title, FACT, (left, y - 0.03, (low + 1.34) * stands), 0.27).shown(shown))
         if station.rate is None:
             return
-        rate = TextPlane.standing(station.rate.text, NUMBER.coloured(COMPUTE), (left, y - 0.04, low + 0.64), 0.44)
+        rate = TextPlane.standing(station.rate.text, NUMBER.coloured(COMPUTE), (left, y - 0.04, (low + 0.64) * stands), 0.44)
         world.add(replace(rate, figure=station.rate, alpha=shown, emission=0.35))
         world.add(
-            TextPlane.standing(station.rate.source, LABEL.coloured(QUIET), (left, y - 0.05, low + 0.27), 0.15).shown(shown)
+            TextPlane.standing(station.rate.source, LABEL.coloured(QUIET), (left, y - 0.05, (low + 0.27) * stands), 0.15).shown(
+                shown
+            )
         )
 
     def _road(self, world: World) -> None:

@@ -39,12 +39,12 @@ class Weave:
 
 
 COMETS: tuple[tuple[Weave, Colour, float], ...] = (
-    (Weave(5.0, 1.9, 5, 0.5, 2.9, 0.02), THREAD, 0.15),
+    (Weave(5.0, 1.5, 4, 0.5, 2.7, 0.02), THREAD, 0.15),
     (Weave(5.0, 1.6, 3, 0.4, 2.5, 0.27), COMPUTE, 0.13),
-    (Weave(5.0, 1.9, 4, 0.5, 3.2, 0.52), MEMORY, 0.13),
-    (Weave(7.6, 1.8, 7, 0.4, 2.2, 0.77), TEXT, 0.11),
-    (Weave(7.6, 1.8, 6, 0.4, 2.6, 0.40), COMPUTE, 0.11),
-    (Weave(2.4, 0.8, 3, 0.6, 4.0, 0.62), TEXT, 0.10),
+    (Weave(5.0, 1.6, 3, 0.5, 2.9, 0.52), MEMORY, 0.13),
+    (Weave(7.6, 1.4, 4, 0.4, 2.2, 0.77), TEXT, 0.11),
+    (Weave(7.6, 1.5, 5, 0.4, 2.4, 0.40), COMPUTE, 0.11),
+    (Weave(2.4, 0.5, 2, 0.6, 3.0, 0.62), TEXT, 0.10),
 )
 
 
@@ -62,20 +62,20 @@ class Trails(Element):
         self.prop(Scenery(self._light), Pillars())
         for curve, colour, width in COMETS:
             self.prop(Trail(curve, colour, width, 3.2))
-            self.prop(Trail(Below(curve), mix(PLATE, colour, 0.38), width * 1.5, 5.0, heat=0.0, emission=0.0, floor=True))
+            self.prop(Trail(Below(curve), mix(PLATE, colour, 0.32), width, 5.0, heat=0.0, emission=0.0, floor=True))
         self.prop(Heads())
 
         # Orbit with the comets: high and wide first, then low between the pillars.
         self.fly([
             (self.at(1), (0.0, 0.0, 0.8, 21.0, -30.0, 30.0)), (self.at(2), (0.0, 0.0, 0.9, 17.5, 0.0, 24.0)),
-            (self.at(3), (0.0, 0.0, 1.2, 13.5, 34.0, 15.0)), (self.at(4), (0.0, 0.4, 1.3, 12.6, 70.0, 11.0)),
-            (self.at(5), (0.0, 0.2, 1.3, 16.0, 108.0, 19.0)),
+            (self.at(3), (0.0, 0.0, 1.5, 13.5, 34.0, 16.0)), (self.at(4), (0.0, 0.4, 1.7, 13.0, 70.0, 13.0)),
+            (self.at(5), (0.0, 0.2, 1.5, 16.0, 108.0, 20.0)),
         ])  # fmt: skip
         self.caption()
         self.finish()
 
     def _light(self, world: World, beat: float) -> None:
-        world.light = Light(focus=(0.0, 0.0), radius=11.0, ambient=0.36)
+        world.light = Light(focus=(0.0, 0.0), radius=12.0, ambient=0.5)
         world.fog = Fog(start=16.0, end=44.0)
         world.ground = Ground(spacing=1.2, extent=40.0, line_alpha=0.16, reflect=0.6)
 
@@ -109,8 +109,8 @@ class Pillars:
         wide, cap = 0.5, 0.62
         body = np.column_stack([x - wide / 2, y - wide / 2, np.zeros_like(x)])
         top = np.column_stack([x - cap / 2, y - cap / 2, tall])
-        world.add(Boxes.of(body, np.column_stack([np.full((len(x), 2), wide), tall]), mix(STEEL, TEXT, 0.06), 0.0, 0.7))
-        world.add(Boxes.of(top, (cap, cap, 0.1), mix(STEEL, TEXT, 0.16), 0.0, 1.0))
+        world.add(Boxes.of(body, np.column_stack([np.full((len(x), 2), wide), tall]), mix(STEEL, TEXT, 0.14), 0.0, 0.9))
+        world.add(Boxes.of(top, (cap, cap, 0.1), mix(STEEL, TEXT, 0.3), 0.0, 1.0))
         rails = [self.place[ring == k] for k in range(2)]
         for k, ends in enumerate(rails):  # a hairline from cap to cap round each inner ring
             heights = tall[ring == k] + 0.16
