@@ -19,7 +19,7 @@ from scenes.stage.type import LABEL, NUMBER, SMALL
 from scenes.stage.world import Boxes, Ribbons, World
 
 SERIES = "sweeps.divergence.series"
-HIGH = 10.0  # of the column of all 32 paths, world units
+HIGH = 8.6  # of the column of all 32 paths, world units
 NAMED = (4, 8, 16, 32)  # columns that say their number of paths
 LEFT, LINE, UNDER = 96, 332, 386  # places of the figure, design pixels
 
