@@ -24,7 +24,7 @@ from scenes.stage.type import FACT, NUMBER, SMALL
 from scenes.stage.world import Fog, Ground, Light, World
 
 Floats = NDArray[np.float64]
-GAP = 3.0  # world units between two boards
+GAP = 1.6  # world units between two boards
 SMALL_GPU = Device(
     "a small GPU", "small", sm_count=Quantity(6.0, "", "estimated"), l2_size=Quantity(1.0, "B", "estimated"),
     memory=Memory("LPDDR5", 2),
@@ -80,11 +80,12 @@ class Boards(Element):
         self.fly([
             (0.0, (small.x - 0.3, 0.0, 0.6, 8.0, -30.0, 24.0)),
             (self.at(1, 3), (small.x + 0.4, 0.0, 0.6, 9.0, -20.0, 27.0)),
+            (self.at(1, 4), (small.x + 1.5, 0.2, 0.5, 14.0, -18.0, 31.0)),
             (self.at(2), ((small.x + 2.0 * other.x) / 3, 0.4, 0.5, 21.0, -16.0, 35.0)),
             (self.at(2, 3), (other.x - 0.4, 0.2, 0.5, 15.0, -12.0, 33.0)),
             (self.at(3), (other.x + 0.8, 0.2, 0.5, 15.5, 2.0, 34.0)),
             (self.at(3, 2), ((other.x + main.x) / 2, 0.4, 0.5, 33.0, 5.0, 36.0)),
-            (self.at(3, 3.5), (main.x - 1.2, 0.4, 0.6, 1.5 * wide, 8.0, 34.0)),
+            (self.at(3, 3.5), (main.x - 1.2, 0.4, 0.6, 1.3 * wide, 8.0, 34.0)),
             (self.at(4), (main.x - 0.4, 0.4, 0.6, 1.12 * wide, 12.0, 30.0)),
             (self.at(5), (main.x, 0.3, 0.6, 1.02 * wide, 30.0, 33.0)),
         ])  # fmt: skip
@@ -112,10 +113,12 @@ class Boards(Element):
     def _sweep(self, chip: Chip, run: Track) -> Callable[[float], Floats]:
         """SMs rise one after another as `run` goes from 0 to 1; the newest stand highest."""
         number = np.arange(len(chip.plan.sms))
+        rising = max(1.0, 0.08 * len(number))  # SMs that rise at a time: none jumps up within a frame
 
         def work(beat: float) -> Floats:
-            front = run(beat) * len(number)
-            risen = np.clip(front - number, 0.0, 1.0)
+            front = run(beat) * (len(number) + rising)
+            up = np.clip((front - number) / rising, 0.0, 1.0)
+            risen = up * up * (3.0 - 2.0 * up)
             return np.asarray(risen * (0.45 + 0.55 * np.exp(-np.maximum(front - number, 0.0) / (0.12 * len(number) + 1.0))))
 
         return work
@@ -126,7 +129,7 @@ class Boards(Element):
         self.text(
             Labels(
                 [
-                    *self._labels_of(other, self.at(2, 2), self.at(3, 2)),
+                    *self._labels_of(other, self.at(2, 1), self.at(3, 2)),
                     *self._labels_of(main, self.at(3, 3), until),
                     *self._labels_of(small, 0.75, self.at(1, 4)),
                 ],
@@ -138,7 +141,7 @@ class Boards(Element):
     def _labels_of(self, standing: Standing, start: float, end: float) -> list[Label]:
         plan, device = standing.chip.plan, standing.chip.device
         shown = Track(0.0).to(1.0, start + 0.5, 0.5, arrive).to(0.0, end, 0.5)
-        found = [Label([(device.name, FACT)], standing.point(0.0, plan.die.y1 - 0.3, standing.chip.floor + 0.3), shown, TEXT)]
+        found = [Label([(device.name, FACT)], standing.point(0.0, plan.package.y1, 0.1), shown, TEXT)]
         if plan.memory:
             place, tall = plan.memory[-1], 0.85 if plan.stacked else 0.4
             at = standing.point((place.x0 + place.x1) / 2, (place.y0 + place.y1) / 2, tall)
@@ -153,6 +156,6 @@ class Boards(Element):
 
     def _light(self, world: World, beat: float) -> None:
         camera = self.camera_at(beat)
-        world.light = Light(focus=(camera.target[0], 0.3), radius=12.0, ambient=0.36)
+        world.light = Light(focus=(camera.target[0], 0.3), radius=14.0, ambient=0.5)
         world.fog = Fog(start=26.0, end=66.0)
         world.ground = Ground(spacing=2.0, extent=70.0)

@@ -112,7 +112,8 @@ class Lettering(Element):
         corners = np.array([(i, j, k) for i in (-1.0, 1.0) for j in (-1.0, 1.0) for k in (0.0, 1.0)])
         points = feet[:, None, :] + corners * np.column_stack([half, half, tall])[:, None, :]
         seen = self.view(beat).project(points.reshape(-1, 3), 1920, 1080).reshape(len(feet), 8, 3)[..., :2]
-        return [(*map(float, low), *map(float, high)) for low, high in zip(seen.min(1), seen.max(1), strict=True)]
+        boxes = np.concatenate([seen.min(1), seen.max(1)], axis=1)
+        return [(float(a), float(b), float(c), float(d)) for a, b, c, d in boxes]
 
     def draw(self, world: World, beat: float) -> None:
         feet, tall = self._place(beat), self._tall

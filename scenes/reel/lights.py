@@ -38,11 +38,11 @@ class Lights(Element):
         self.squash = [Track(0.7).to(1.0, 6.8 + k, 0.8, overshoot) for k in range(6)]
         self.prop(Scenery(self._light), self)
 
-        # Low in front of them, then back and up until the horizon takes most of the picture.
+        # Low in front of them, then back until all of it stands above the line that is sung.
         self.fly([
             (self.at(1), (0.0, 0.2, 1.1, 10.0, -20.0, 7.0)), (self.at(2), (0.0, 0.2, 1.1, 11.5, -10.0, 9.0)),
-            (self.at(3), (-1.2, 0.6, 1.3, 14.0, 4.0, 10.0)), (self.at(4), (-2.2, 1.6, 2.2, 18.0, 12.0, 9.0)),
-            (self.at(5), (-2.4, 3.0, 2.8, 22.0, 17.0, 8.0)),
+            (self.at(3), (-1.6, 0.4, 0.9, 15.0, 4.0, 10.0)), (self.at(4), (-3.0, 1.0, 1.1, 18.5, 12.0, 9.0)),
+            (self.at(5), (-3.5, 1.6, 1.4, 20.5, 17.0, 8.5)),
         ])  # fmt: skip
         self.caption()
 

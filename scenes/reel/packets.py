@@ -47,10 +47,10 @@ class PacketsOnBoard(Element):
         if len(ways):
             stagger = np.arange(len(ways), dtype=float) * 0.618
             self.prop(Packets(ways, self.walked, MEMORY, (0.2, 0.085, 0.085), 0.95, stagger, 0.85, 0.16))
-        # Results leave for the board's edges, slower.
+        # Results leave for the board's front edge, slower.
         out = Ways.of(_to_the_edge(chip.plan))
         steady = lambda beat: 0.55 * self.walked(beat)  # noqa: E731
-        self.prop(Packets(out, steady, TEXT, (0.22, 0.08, 0.07), 2.4, np.arange(len(out), dtype=float) * 0.382, 0.5, 0.2))
+        self.prop(Packets(out, steady, TEXT, (0.22, 0.08, 0.07), 1.4, np.arange(len(out), dtype=float) * 0.382, 0.5, 0.2))
 
         # From above the whole chip down to the copper between a stack and the die, then along it.
         memory = chip.plan.memory[0] if chip.plan.memory else chip.plan.die
@@ -58,8 +58,8 @@ class PacketsOnBoard(Element):
         wide = chip.reach.x1 - chip.reach.x0
         self.fly([
             (self.at(1), (0.0, 0.4, 0.4, 1.25 * wide, 22.0, 42.0)), (self.at(2), (-0.6, 0.2, 0.4, 0.98 * wide, 4.0, 36.0)),
-            (self.at(3), (x + 1.2, y + 1.0, 0.6, 8.4, 6.0, 33.0)), (self.at(4), (x + 1.0, y + 1.1, 0.6, 5.4, 26.0, 24.0)),
-            (self.at(5), (x + 2.0, y + 1.8, 0.6, 6.6, 44.0, 25.0)),
+            (self.at(3), (x + 1.2, y + 1.0, 0.9, 8.8, 6.0, 33.0)), (self.at(4), (x + 1.0, y + 1.1, 1.1, 5.8, 26.0, 24.0)),
+            (self.at(5), (x + 2.0, y + 1.8, 1.1, 6.8, 44.0, 25.0)),
         ])  # fmt: skip
 
         # Count up to what the memory delivers as the packets come to their full speed.
@@ -70,7 +70,7 @@ class PacketsOnBoard(Element):
             count = Track(0.0).to(1.0, self.at(3), 6.0, smooth)
             self.text(Counter(figure(delivered, 2), count, NUMBER.coloured(MEMORY), RIGHT, 250, "right", shown))
             words = f"memory read, {delivered.quantity.source}"
-            self.text(Text(words, SMALL, RIGHT, 304, "right", shown))
+            self.text(Text(words, SMALL.coloured(TEXT), RIGHT, 304, "right", shown))
         self.finish()
 
     def _pace(self) -> Track:
@@ -126,13 +126,12 @@ def _between_the_rows(lines: list[Sequence[Sequence[float]]], plan: Floorplan, z
 
 
 def _to_the_edge(plan: Floorplan) -> list[Sequence[Sequence[float]]]:
-    """From the package's front and back to the board's edges, along the bends of the copper there."""
-    z, package = BOARD + ABOVE, plan.package
+    """From the package's front to the board's edge, along the bends of the copper there: behind it the figure stands."""
+    z, package, y = BOARD + ABOVE, plan.package, plan.package.y0
     lines: list[Sequence[Sequence[float]]] = []
     for k, x in enumerate(np.linspace(package.x0 + 0.5, package.x1 - 0.5, 30)):
         bend = 0.35 + 0.05 * abs(k - 14.5)
         out = x * 1.18
         slant = bend + abs(out - x)
-        for y, way, end in ((package.y0, -1, plan.board.y0 + 0.2), (package.y1, 1, plan.board.y1 - 0.2)):
-            lines.append(((x, y, z), (x, y + way * bend, z), (out, y + way * slant, z), (out, end, z)))
+        lines.append(((x, y, z), (x, y - bend, z), (out, y - slant, z), (out, plan.board.y0 + 0.2, z)))
     return lines
