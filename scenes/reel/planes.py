@@ -101,8 +101,9 @@ class Planes(Element):
             )  # fmt: skip
             boxes.extend(parts)
             self._write(world, station, x, y, stands, min(1.0, max(0.0, (y - eye - NEAREST) / FADE)))
-        origin, size, colour, glow, edge = zip(*boxes, strict=True)
-        world.add(Boxes.of(origin, size, colour, glow, edge))
+        if boxes:
+            origin, size, colour, glow, edge = zip(*boxes, strict=True)
+            world.add(Boxes.of(origin, size, colour, glow, edge))
         self._road(world)
 
     def _write(self, world: World, station: Station, x: float, y: float, stands: float, shown: float) -> None:
@@ -111,13 +112,10 @@ class Planes(Element):
         world.add(TextPlane.standing(station.title, FACT, (left, y - 0.03, (low + 1.34) * stands), 0.27).shown(shown))
         if station.rate is None:
             return
-        rate = TextPlane.standing(station.rate.text, NUMBER.coloured(COMPUTE), (left, y - 0.04, (low + 0.64) * stands), 0.44)
+        rate = TextPlane.standing(station.rate.text, NUMBER.coloured(COMPUTE), (left, y - 0.04, (low + 0.64) * stands), 0.41)
         world.add(replace(rate, figure=station.rate, alpha=shown, emission=0.35))
-        world.add(
-            TextPlane.standing(station.rate.source, LABEL.coloured(QUIET), (left, y - 0.05, (low + 0.27) * stands), 0.15).shown(
-                shown
-            )
-        )
+        source = TextPlane.standing(station.rate.source, LABEL.coloured(QUIET), (left, y - 0.05, (low + 0.27) * stands), 0.19)
+        world.add(source.shown(shown))
 
     def _road(self, world: World) -> None:
         """Two lines on the floor, and the number of each rung between them."""
