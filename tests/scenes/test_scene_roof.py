@@ -17,7 +17,8 @@ from measure import schema
 from measure.dataset import MEASUREMENTS, Dataset
 from measure.records import Ladder, Measurements, Verification
 from scenes import film
-from scenes.props.roofline import FLOOR, HALF_WIDTH, HEIGHT, TOWER, Chart, decades, towers
+from scenes.props.climb import climb
+from scenes.props.roofline import CUBE, FLOOR, HALF_WIDTH, HEIGHT, TOWER, Chart, decades, towers
 from scenes.props.rungs import roof_over
 from scenes.roof import Roof4
 from scenes.stage.passage import Context, Passage, Window
@@ -179,6 +180,20 @@ def test_the_last_roof_climbs_to_the_best_verified_rung_and_the_ladder_lights_up
     last = scene.at(8, 3)  # on "sight"
     lit = [[tower.light(last - 0.5 * back) > 0.99 for tower in scene.towers.values()] for back in range(len(rungs))]
     assert lit == [[k <= len(rungs) - 1 - back for k in range(len(rungs))] for back in range(len(rungs))]
+
+
+def test_no_tower_of_the_last_roof_hides_the_cube() -> None:
+    """Once each beat at least half of the cube's box on the frame is magenta: some of a hexagon's corners are always free."""
+    scene = passage("roof-4", Dataset.open([H200]))
+    assert isinstance(scene, Roof4) and scene.chart is not None
+    cube = climb(scene.chart, scene.towers, scene.rungs_before(), scene.land)
+    for beat in range(2, int(scene.closing())):
+        corners = np.array(cube(beat)) + CUBE * np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (0, 1)])
+        across, down = scene.view(beat).project(corners, 480, 270)[:, :2].T
+        red, green, blue = np.moveaxis(paint(scene, beat)[..., :3].astype(int), 2, 0)
+        magenta = (red > 80) & (green < 0.5 * red) & (blue > 0.5 * red)
+        box = magenta[round(down.min()) : round(down.max()), round(across.min()) : round(across.max())]
+        assert box.mean() > 0.5, f"beat {beat}"
 
 
 def test_a_tower_is_told_against_the_lower_of_its_two_roofs() -> None:
