@@ -12,6 +12,7 @@ from scenes.props.attention import SIDE, Beats, Dram, Example, Race, Wall
 from scenes.props.cube import Cube
 from scenes.props.key_stream import KeyStream
 from scenes.props.piles import Pile
+from scenes.props.sentence import Sentence
 from scenes.props.signs import Signs
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
@@ -172,6 +173,17 @@ class FlashAttention(Passage):
             Text(moved.source, SMALL, RIGHT, FINER, "right", shown),
         ]
 
+    def fusing_alone(self, fused: str, shown: Callable[[float], float]) -> Sequence[Item]:
+        """What the first fused rung gained, where the fastest one is another: the rest came of other steps."""
+        key = self.key("fused", "figures.speedup")
+        if fused == "fused" or not self.data.has(key):
+            return []
+        alone = figure(self.read(key), 1, "×")
+        bright = SMALL.coloured(TEXT)
+        return [
+            Sentence([("fusing alone ", SMALL), (alone, bright), (", then tensor cores", SMALL)], LEFT, FINER, opacity=shown)
+        ]
+
     def say_the_gain(self, fused: str) -> None:
         """Bar 6: time and peak memory."""
         end = self.clock.beats + 9.0
@@ -183,6 +195,7 @@ class FlashAttention(Passage):
             return [
                 Counter(times, counted, NUMBER.coloured(COMPUTE), LEFT, BIG, "left", left, start=1.0),
                 Text(f"faster than unfused, {times.source}", SMALL, LEFT, FINE, "left", left),
+                *self.fusing_alone(fused, left),
             ]
 
         def smaller() -> Sequence[Item]:

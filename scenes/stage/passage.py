@@ -42,7 +42,8 @@ from scenes.stage.world import World
 
 # Which peak the ratio is of, in the order in which `Roof.best` picks one.
 PEAKS = {
-    "measured": "peak measured", "published": "peak published", "datasheet": "peak: datasheet", "computed": "peak computed",
+    "measured": "of fp32, measured", "published": "of fp32, published", "datasheet": "of fp32, datasheet",
+    "computed": "of fp32, computed",
 }  # fmt: skip
 MEASUREMENTS_VARIABLE, TRACK_VARIABLE = "ROOFLINE_MEASUREMENTS", "ROOFLINE_TRACK"
 
