@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -144,7 +145,7 @@ def test_a_dry_run_lists_every_segment_and_writes_no_film(tmp_path: Path) -> Non
     assert rows[0] == ["scene", "bars", "frames", "cache", "why"]
     assert [row[:4] for row in rows[1:5]] == [
         ["title", "1-2", "0-54", "miss"], ["title", "3-4", "55-108", "miss"],
-        ["launch", "1-2", "327-381", "miss"], ["launch", "3-4", "382-435", "miss"],
+        ["launch", "1-2", "436-490", "miss"], ["launch", "3-4", "491-544", "miss"],
     ]  # fmt: skip
     assert done.stdout.splitlines()[-1] == "218 frames of 854x480 at 15 a second, 218 to draw"
     assert done.returncode == 0 and {path.name for path in tmp_path.iterdir()} <= {"cache"}
@@ -152,16 +153,22 @@ def test_a_dry_run_lists_every_segment_and_writes_no_film(tmp_path: Path) -> Non
 
 def test_a_still_is_one_frame_of_the_scene(tmp_path: Path) -> None:
     done = call("still", "indexing", "3:2.5", "-q", "l", "--measurements", "rtx-3090-published", cwd=tmp_path)
-    # bar 3 of indexing is bar 7 of the song: 24 beats before it, and 1.5 on
-    assert done.stdout == f"out/indexing-3-2.5.png: frame {round(25.5 * 60 / 132 * 15)} of the film\n", done.stderr
+    # bar 3 of indexing is bar 13 of the song: 48 beats before it, and 1.5 on
+    assert done.stdout == f"out/indexing-3-2.5.png: frame {round(49.5 * 60 / 132 * 15)} of the film\n", done.stderr
     with Image.open(tmp_path / "out" / "indexing-3-2.5.png") as picture:
         assert picture.size == (854, 480) and picture.mode == "RGB"
     assert {path.name for path in tmp_path.iterdir()} <= {"cache", "out"}
 
 
 def test_a_stopped_render_says_so_in_one_line_and_goes_on_from_there(tmp_path: Path, own_cache: Path) -> None:
-    command = [sys.executable, str(ROOT / "roofline.py"), "render", "title", "-q", "l", "--jobs", "1"]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    arguments = ("render", "roof-1", "-q", "l", "--jobs", "1")  # four segments: it is stopped between the first and the last
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / "roofline.py"), *arguments],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
     while process.poll() is None and not list(own_cache.glob("segments/**/*.json")):
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: everyone in the group hears it
@@ -170,9 +177,10 @@ def test_a_stopped_render_says_so_in_one_line_and_goes_on_from_there(tmp_path: P
     assert told.splitlines()[-1] == "roofline: stopped; what is finished is kept, and the same command goes on from there"
     assert "Traceback" not in told
     assert not list((tmp_path / "out").iterdir()) and not list((own_cache / "scratch").iterdir())
-    again = call("render", "title", "-q", "l", "--jobs", "1", cwd=tmp_path)
+    again = call(*arguments, cwd=tmp_path)
     assert again.returncode == 0, again.stderr
-    assert "54 frames to draw, 55 already drawn" in again.stderr
+    counts = re.search(r"(\d+) frames to draw, (\d+) already drawn", again.stderr)
+    assert counts and int(counts[2]) > 0 and int(counts[1]) + int(counts[2]) == 219  # eight bars at 15 a second
     with av.open(str(tmp_path / "out" / "title.mp4")) as film:
         assert film.streams.video[0].frames == 109
     claims = json.loads((tmp_path / "out" / "title.claims.json").read_text())
