@@ -30,6 +30,7 @@ MAY_IMPORT = {
         "audio.timeline_file",
         "audio.tracks",
         "audio.decode",
+        "audio.lyrics",
     ),
 }
 

@@ -161,6 +161,9 @@ def test_a_still_is_one_frame_of_the_scene(tmp_path: Path) -> None:
 
 
 def test_a_stopped_render_says_so_in_one_line_and_goes_on_from_there(tmp_path: Path, own_cache: Path) -> None:
+    def heard() -> None:  # what a shell starts in the background ignores the signal, and so would all that it starts
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
     arguments = ("render", "roof-1", "-q", "l", "--jobs", "1")  # four segments: it is stopped between the first and the last
     process = subprocess.Popen(
         [sys.executable, str(ROOT / "roofline.py"), *arguments],
@@ -168,6 +171,7 @@ def test_a_stopped_render_says_so_in_one_line_and_goes_on_from_there(tmp_path: P
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=heard,
     )
     while process.poll() is None and not list(own_cache.glob("segments/**/*.json")):
         time.sleep(0.02)
