@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 
 import av
@@ -121,14 +122,14 @@ def check_cache(film: Film, folder: Path, cold: Sequence[str], checked: set[Path
     wrong, count = [], 0
     request = film.request()
     lookups = survey(request, Cache(folder))
-    first = lookups[0].segment.first
-    for lookup in lookups:
+    ends = list(accumulate(lookup.segment.frames for lookup in lookups))  # scenes that are named need not follow one another
+    for lookup, end in zip(lookups, ends, strict=True):
         if lookup.entry is None:
             continue
         count += 1
         if lookup.entry.video not in checked:
             checked.add(lookup.entry.video)
-            if frames(lookup.entry.video) != list(cold[lookup.segment.first - first : lookup.segment.last - first]):
+            if frames(lookup.entry.video) != list(cold[end - lookup.segment.frames : end]):
                 wrong.append(f"{lookup.segment.label}: the segment kept is not the one of the cold render")
     return count, wrong
 
