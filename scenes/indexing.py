@@ -174,10 +174,6 @@ class Indexing(Passage):
         x, y = self.hall.x(float(turned_away.mean())), self.hall.y(self.hall.blocks - 1)
         return lambda beat: (x, y, float(self.tiers.tier(beat)[-1]) + FENCE_HEIGHT)
 
-    def _row_end(self, block: int, thread: int, beyond: float) -> Callable[[float], Vector]:
-        x, y = self.hall.x(thread) + beyond, self.hall.y(block)
-        return lambda beat: (x, y, float(self.tiers.tier(beat)[block]))
-
     def _focus(self, beat: float) -> tuple[float, float]:
         share = ramp(beat, 0.0, 4.0, smooth)
         mx, my = self.hall.middle

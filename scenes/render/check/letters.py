@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scenes.render.check.film import Film
+from scenes.render.check.hues import linear
 from scenes.render.check.outcome import Fault, Outcome
 from scenes.stage.overlay import Placed
 from scenes.stage.type import DESIGN_HEIGHT
@@ -104,9 +105,8 @@ def scaled(box: Placed, by: float) -> Placed:
 def contrast(pixels: NDArray[np.uint8], box: Placed) -> float:
     """Ratio of the light of a box's letters (its brightest) to the light around them (its darker half)."""
     top, bottom = max(0, int(box.top)), int(box.bottom) + 1
-    part = pixels[top:bottom, max(0, int(box.left)) : int(box.right) + 1].astype(np.float32) / 255.0
-    linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
-    light = linear @ np.array([0.2126, 0.7152, 0.0722], np.float32)
+    part = pixels[top:bottom, max(0, int(box.left)) : int(box.right) + 1] / 255.0
+    light = linear(part) @ np.array([0.2126, 0.7152, 0.0722])
     if not light.size:
         return float("inf")
     dark, bright = np.percentile(light, (30, 97))
