@@ -18,8 +18,7 @@ from scenes.props.sentence import Sentence
 from scenes.props.signs import Sign, Signs
 from scenes.props.stairs import Stairs, one_by_one
 from scenes.stage.camera import Camera
-from scenes.stage.claims import Figure
-from scenes.stage.hud import Lamps
+from scenes.stage.hud import Lamps, Ratio
 from scenes.stage.keys import Path, Track, arrive, overshoot, pulse, smooth, window
 from scenes.stage.overlay import Item, Text
 from scenes.stage.palette import QUIET, TEXT
@@ -158,7 +157,7 @@ class Curriculum(Passage):
 
         return camera
 
-    def achieved(self) -> Callable[[float], Figure | None]:
+    def achieved(self) -> Callable[[float], Ratio | None]:
         """The best of the whole ladder: all of it stands here."""
         best, rungs = cache(self.best_of), tuple(rung.name for rung in self._rungs())
         return lambda beat: best(rungs)

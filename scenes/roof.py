@@ -16,6 +16,7 @@ from scenes.props.gauges import Headroom, Line
 from scenes.props.roofline import CUBE, FLOOR, HALF_DEPTH, Chart, Hall, light_the_hall, towers
 from scenes.stage.camera import Camera
 from scenes.stage.claims import Figure, figure
+from scenes.stage.hud import Ratio
 from scenes.stage.keys import Path, Track, arrive, overshoot, ramp, window
 from scenes.stage.layout import Label, Labels
 from scenes.stage.overlay import Text
@@ -148,7 +149,7 @@ class Roof(Passage):
         there = filter(partial(facts.find, self.data), self.rungs)
         return tuple((rung, self.at(*moment)) for rung, moment in zip(there, self.landings, strict=False))
 
-    def achieved(self) -> Callable[[float], Figure | None]:
+    def achieved(self) -> Callable[[float], Ratio | None]:
         best, before = cache(self.best_of), self.rungs_before()
         steps = self.steps()
         return lambda beat: best(before + tuple(rung for rung, moment in steps if beat >= moment))

@@ -1,4 +1,4 @@
-"""The head-up display: title and chapter, ACHIEVED / PEAK, the GPU with date and source, and the four beat lamps."""
+"""The head-up display: title and chapter, a ratio where the scene has one, GPU with date and source, and four beat lamps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from scenes.stage.claims import Figure
 from scenes.stage.clock import Clock
 from scenes.stage.overlay import Canvas, Value, value_at
-from scenes.stage.palette import COMPUTE, QUIET, STEEL, TEXT, mix
+from scenes.stage.palette import COMPUTE, STEEL, TEXT, mix
 from scenes.stage.type import DESIGN_HEIGHT, DESIGN_WIDTH, FACT, NUMBER, SMALL
 
 MARGIN = 96  # 5 % of the width
@@ -43,33 +43,40 @@ class Lamps:
             canvas.disc(x, y, LAMP_RADIUS, LAMP_ON if k == which else LAMP_OFF, shown)
 
 
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """What the HUD's number says: `figure` is the share of a peak that the kernel `of` has achieved; `peak` says which one."""
+
+    figure: Figure
+    of: str
+    peak: str
+    heading: str = "ACHIEVED / PEAK"
+
+
 @dataclass(slots=True)
 class Hud:
     """Everything of the HUD but the lamps; `opacity` takes it away in titles, a chorus' first bar and credits.
 
-    `achieved` returns the figure to show at a beat, or None for a dash (before the first verified rung).
+    `achieved` returns the ratio to show at a beat; None leaves its corner empty.
     """
 
     title: str
     chapter: str
     footer: str
-    achieved: Callable[[float], Figure | None]
-    peak_note: str
+    achieved: Callable[[float], Ratio | None]
     opacity: Value = 1.0
 
     def draw(self, canvas: Canvas) -> None:
         shown = value_at(self.opacity, canvas.beat)
         if shown <= 0.004:
             return
-        right = DESIGN_WIDTH - MARGIN
         canvas.write(self.title, FACT.sized(40), MARGIN, 96, "left", shown, "hud")
         canvas.write(self.chapter, SMALL, MARGIN, 146, "left", shown, "hud")
-        canvas.write("ACHIEVED / PEAK", SMALL, right, 90, "right", shown, "hud")
-        figure = self.achieved(canvas.beat)
-        style = NUMBER.coloured(COMPUTE)
-        if figure is None:
-            canvas.write("–", style.coloured(QUIET), right, 164, "right", shown, "hud")
-        else:
-            canvas.claim(figure, style, right, 164, "right", shown)
-        canvas.write(self.peak_note, SMALL, right, 212, "right", shown, "hud")
         canvas.write(self.footer, SMALL, MARGIN, DESIGN_HEIGHT - 56, "left", shown, "hud")
+        ratio, right = self.achieved(canvas.beat), DESIGN_WIDTH - MARGIN
+        if ratio is None:
+            return
+        canvas.write(ratio.heading, SMALL, right, 90, "right", shown, "hud")
+        canvas.claim(ratio.figure, NUMBER.coloured(COMPUTE), right, 164, "right", shown)
+        canvas.write(ratio.of, SMALL.coloured(TEXT), right, 210, "right", shown, "hud")
+        canvas.write(ratio.peak, SMALL, right, 252, "right", shown, "hud")

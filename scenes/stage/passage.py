@@ -6,7 +6,6 @@ plays exact frames of absolute time, so a passage may be rendered whole, from an
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -24,9 +23,9 @@ from scenes import film
 from scenes.film import Row
 from scenes.stage.breath import Breath
 from scenes.stage.camera import Camera
-from scenes.stage.claims import ClaimLog, Figure, figure
+from scenes.stage.claims import ClaimLog, figure
 from scenes.stage.clock import Clock, OverrunError
-from scenes.stage.hud import Hud, Lamps
+from scenes.stage.hud import Hud, Lamps, Ratio
 from scenes.stage.jit import f4
 from scenes.stage.keys import Track
 from scenes.stage.later import Later
@@ -42,8 +41,8 @@ from scenes.stage.world import World
 
 # Which peak the ratio is of, in the order in which `Roof.best` picks one.
 PEAKS = {
-    "measured": "of fp32, measured", "published": "of fp32, published", "datasheet": "of fp32, datasheet",
-    "computed": "of fp32, computed",
+    "measured": "of the fp32 peak, measured", "published": "of the fp32 peak, published",
+    "datasheet": "of the fp32 peak, datasheet", "computed": "of the fp32 peak, computed",
 }  # fmt: skip
 MEASUREMENTS_VARIABLE, TRACK_VARIABLE = "ROOFLINE_MEASUREMENTS", "ROOFLINE_TRACK"
 
@@ -206,10 +205,9 @@ class Passage(Scene):
 
     # ---- figures ------------------------------------------------------------------------------------------------------
 
-    def achieved(self) -> Callable[[float], Figure | None]:
-        """The HUD's ratio through this passage: by default the best verified rung of the passages before it."""
-        best, before = functools.cache(self.best_of), self.rungs_before()
-        return lambda beat: best(before)
+    def achieved(self) -> Callable[[float], Ratio | None]:
+        """The HUD's ratio at a beat of this passage: none, unless the scene is about one and says of what it is."""
+        return lambda beat: None
 
     def rungs_before(self) -> tuple[str, ...]:
         """Names of the GEMM rungs that the film has shown before this passage."""
@@ -221,10 +219,15 @@ class Passage(Scene):
             seen.extend(row.rungs)
         return tuple(seen)
 
-    def best_of(self, rungs: tuple[str, ...]) -> Figure | None:
-        """ACHIEVED / PEAK of the fastest verified rung among some; None where none of them was measured or published."""
-        readings = [reading for name in rungs if (reading := self.data.achieved("gemm_fp32", name)) is not None]
-        return figure(max(readings, key=lambda reading: reading.quantity.value), 2, "") if readings else None
+    def best_of(self, rungs: tuple[str, ...]) -> Ratio | None:
+        """ACHIEVED / PEAK of the fastest verified fp32 rung among some; None where none of them was measured or published."""
+        readings = {name: reading for name in rungs if (reading := self.data.achieved("gemm_fp32", name)) is not None}
+        owned = self.data.ladder("gemm_fp32")
+        if not readings or owned is None:
+            return None
+        best = max(readings, key=lambda name: readings[name].quantity.value)
+        title = next(rung.title for rung in owned.value.rungs if rung.name == best)
+        return Ratio(figure(readings[best], 2, ""), f"{title}, {owned.value.dtype.split(' in')[0]}", self.peak_note())
 
     def read(self, key: str) -> Reading:
         """A reading that `data.has`.  Raises KeyError for one that is absent."""
@@ -241,7 +244,7 @@ class Passage(Scene):
         return f"{self.data.device.name} · measured {run.date[:10]}"
 
     def peak_note(self) -> str:
-        """Which peak the ratio is of."""
+        """Which peak a ratio of fp32 is of."""
         return next((words for name, words in PEAKS.items() if self.data.has(f"roofs.fp32.{name}")), "no peak known")
 
     # ---- frames -------------------------------------------------------------------------------------------------------
@@ -255,7 +258,7 @@ class Passage(Scene):
 
         achieved = self.achieved()
         self._hud = [
-            Later(hud_shown, lambda: [Hud(self.title, self.chapter, self.footer(), achieved, self.peak_note(), hud_shown)]),
+            Later(hud_shown, lambda: [Hud(self.title, self.chapter, self.footer(), achieved, hud_shown)]),
             Lyric(self.timeline, 1.0 / self.fps),
             Lamps(self.clock),
         ]

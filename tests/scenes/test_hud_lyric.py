@@ -9,9 +9,10 @@ import pytest
 from numpy.typing import NDArray
 
 from audio.timeline import Line, Timeline, Word
-from scenes.stage.claims import ClaimLog
+from measure.dataset import Dataset
+from scenes.stage.claims import ClaimLog, figure
 from scenes.stage.clock import Clock
-from scenes.stage.hud import LAMP_RADIUS, Hud, Lamps, lamp_places
+from scenes.stage.hud import LAMP_RADIUS, Hud, Lamps, Ratio, lamp_places
 from scenes.stage.lyric import UNSUNG, Lyric
 from scenes.stage.overlay import Canvas
 from scenes.stage.palette import GROUND, Colour
@@ -70,12 +71,18 @@ def test_unsung_words_keep_a_contrast_of_4_5_to_1() -> None:
     assert (luminance(UNSUNG) + 0.05) / (luminance(GROUND) + 0.05) >= 4.5
 
 
-def test_the_hud_shows_a_dash_before_the_first_rung_and_can_leave() -> None:
-    page = canvas(0, 1080)
-    Hud("TITLE", "Ch. 2", "GPU", lambda beat: None, "of the peak").draw(page)
-    assert "–" in [p.text for p in page.placed]
-    empty = canvas(0, 1080)
-    Hud("TITLE", "Ch. 2", "GPU", lambda beat: None, "of the peak", opacity=0.0).draw(empty)
+def test_the_hud_says_of_what_its_ratio_is_and_leaves_its_corner_empty_without_one() -> None:
+    reading = Dataset.open(["rtx-3090-published"]).get("derived.achieved.gemm_fp32.vectorised")
+    assert reading is not None
+    told = Ratio(figure(reading, 2, ""), "Vectorised, fp16", "of the fp32 peak, published")
+    page, bare, empty = canvas(0, 1080), canvas(0, 1080), canvas(0, 1080)
+    Hud("TITLE", "Ch. 2", "GPU", lambda beat: told).draw(page)
+    said = [p.text for p in page.placed]
+    assert said == ["TITLE", "Ch. 2", "GPU", "ACHIEVED / PEAK", "0.78", "Vectorised, fp16", "of the fp32 peak, published"]
+    Hud("TITLE", "Ch. 2", "GPU", lambda beat: None).draw(bare)
+    assert [p.text for p in bare.placed] == ["TITLE", "Ch. 2", "GPU"]
+    assert (bare.pixels[:300, 1200:] == 0xFF000000).all()
+    Hud("TITLE", "Ch. 2", "GPU", lambda beat: told, opacity=0.0).draw(empty)
     assert empty.placed == [] and (empty.pixels == 0xFF000000).all()
 
 

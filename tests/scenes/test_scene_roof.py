@@ -130,7 +130,7 @@ def test_the_ratio_steps_when_the_cube_lands() -> None:
     for bar in (2, 4, 6):  # on the third beat of each, a long note
         before, after = ratio(scene.at(bar, 3) - 0.01), ratio(scene.at(bar, 3))
         assert before is not None and after is not None
-        values += [float(before.numeral), float(after.numeral)]
+        values += [float(before.figure.numeral), float(after.figure.numeral)]
     assert values == sorted(values) and values[1] > values[0] and values[5] > values[4]
 
 
@@ -174,9 +174,8 @@ def test_the_last_roof_climbs_to_the_best_verified_rung_and_the_ladder_lights_up
     assert isinstance(scene, Roof4)
     assert list(scene.towers) == [rung["name"] for rung in rungs] and best["name"] in scene.land
     end = scene.achieved()(scene.clock.beats)
-    assert end is not None and float(end.numeral) == round(
-        best["rate"]["value"] / document["roofs"]["fp32"]["measured"]["value"], 2
-    )
+    assert end is not None and end.of == f"{best['title']}, fp32"
+    assert float(end.figure.numeral) == round(best["rate"]["value"] / document["roofs"]["fp32"]["measured"]["value"], 2)
     last = scene.at(8, 3)  # on "sight"
     lit = [[tower.light(last - 0.5 * back) > 0.99 for tower in scene.towers.values()] for back in range(len(rungs))]
     assert lit == [[k <= len(rungs) - 1 - back for k in range(len(rungs))] for back in range(len(rungs))]
@@ -203,3 +202,9 @@ def test_a_tower_is_told_against_the_lower_of_its_two_roofs() -> None:
         found = roof_over(data, name)
         assert found is not None
         assert found == (data.get(f"derived.{kind}.gemm_fp32.{name}"), roof)
+
+
+def test_scenes_that_are_about_no_kernel_show_no_ratio() -> None:
+    for name in ("cores", "coalescing", "tiling", "all-reduce"):
+        scene = passage(name, Dataset.open([H200]))
+        assert scene.achieved()(scene.clock.beats - 1.0) is None
