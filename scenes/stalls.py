@@ -9,30 +9,34 @@ from typing import ClassVar
 import numpy as np
 
 from scenes.props.cube import Cube
-from scenes.props.reach import LEVELS, Level, Line, Reach, Scale, Trip, point
+from scenes.props.reach import LEVELS, ON_SM, Level, Line, Reach, Scale, Trip, point
 from scenes.props.rungs import LADDER, problem
 from scenes.props.seats import Hall
-from scenes.props.signs import Signs
-from scenes.props.slots import COLUMNS, Slots
-from scenes.props.stall_reasons import PREFIX, REASONS, greatest
+from scenes.props.signs import Sign, Signs
+from scenes.props.slots import COLUMNS, Slots, swept
+from scenes.props.stall_reasons import GATES, OF_MEMORY, PREFIX, REASONS, greatest
+from scenes.props.waiting import GATE, HIGH, ROWS, Waiting
 from scenes.props.warp import LANES
 from scenes.stage.camera import Camera
-from scenes.stage.claims import Figure, figure
+from scenes.stage.claims import figure
 from scenes.stage.digits import Counter
-from scenes.stage.keys import Path, Track, arrive, linear, pulse, ramp, window
-from scenes.stage.overlay import Item, Number, Text
+from scenes.stage.keys import Path, Track, linear, pulse, ramp, window
+from scenes.stage.overlay import Item, Number, Text, Value
 from scenes.stage.palette import COMPUTE, MEMORY, QUIET, TEXT, mix
 from scenes.stage.passage import Passage, Scenery
 from scenes.stage.plane import TextPlane
-from scenes.stage.type import CODE, FACT, LABEL, NUMBER, SMALL, Align
+from scenes.stage.type import CODE, FACT, NUMBER, SMALL, Align
 from scenes.stage.world import Fog, Ground, Light, World
 
 LEFT, RIGHT = 96, 1824
-NAMES = {"shared": "shared memory", "l1": "L1", "l2": "L2", "l2_far": "L2, far half", "dram": "DRAM"}
-SLOWEST = 5.25  # beats that a request to the slowest level takes: the far half of L2 is then reached on "far"
-LANE = 0.42  # from lane to lane, world units
-ASIDE = {"l2": -12.0, "l2_far": -11.0, "dram": -12.0}  # bearing of a level's name from its gate, degrees
-FIELD_Y = -5.2  # middle of the issue slots
+FIRST, TOP, SECOND, THIRD = 212, 256, 312, 354  # baselines: of a caption alone; of a number and of the two lines under it
+NAMES = {"shared": "shared memory", "l1": "L1", "l2": "L2", "l2_far": "far half of L2", "dram": "DRAM"}
+WHERE = {"shared": "shared memory, on the SM", "l2": "L2, on the same chip", "dram": "DRAM, off the chip"}
+SLOWEST = 4.0  # beats that a request to the slowest level takes: it leaves on "data", is there on "far", home on "slow"
+LANE = 0.56  # from lane to lane, world units
+SIGN = {"shared": 0.20, "l1": 0.20, "l2": 0.75, "l2_far": 0.9, "dram": 1.5}  # capitals of a level's name, world units
+FIELD_Y = -5.0  # middle of the issue slots
+STEP, COLUMNS_A_STEP = 0.5, 5  # of the sweep over them: beats, columns
 
 
 class Stalls(Passage):
@@ -44,22 +48,27 @@ class Stalls(Passage):
     bars: ClassVar[int] = 6
 
     def construct(self) -> None:
-        # Bar 1: shared memory and L1 answer within a third of a beat; bars 2 and 3: both halves of L2, reached by "far".
-        self.leaves = {
-            "shared": self.at(1, 2), "l1": self.at(1, 3), "l2": self.at(2), "l2_far": self.at(2), "dram": self.at(3),
-        }  # fmt: skip
+        # One request at a time: shared memory at once, L2 on "big", DRAM from "data" over "far" to "slow".
+        self.leaves = {"shared": self.at(1, 2), "l2": self.at(1, 3), "dram": self.at(2)}
         self.known = [level for level in LEVELS if self.data.has(f"latencies.{level.name}.cycles")]
         self.scale = self.one_scale()
-        reach = Reach(self.scale, self.busy)
-        self.trips = {level.name: self.trip(level, reach) for level in (self.known or LEVELS)}
-        # Bars 3 and 4: DRAM, all through "slow kernels wait"; bars 4 to 6: the issue slots that stay empty meanwhile.
-        self.meter, self.cause = self.at(4, 3), self.at(5, 3)
+        owned = self.data.ladder(LADDER)
+        self.why = greatest(owned.value.rungs[0]) if owned and owned.value.rungs else None
+        # Bar 3: what near and far cost, side by side; from "wait" on the issue slots that stay empty; bars 5 and 6: why.
+        self.meter, self.cause = self.at(3, 3), self.at(5)
+        sunk = Track(1.0).to(0.0, self.cause - 1.0, 1.0)
+        reach = Reach(self.scale, lambda name, beat: self.trips[name].busy(beat) if name in self.trips else 0.0, sunk)
+        asked = [level for level in LEVELS if level.name in self.leaves and (level in self.known or not self.known)]
+        self.trips = {level.name: self.trip(level, reach) for level in asked}
         lane = Hall.of(self.data).thread % LANES
-        self.prop(Scenery(self.light), reach, Line(lane, LANES, LANE, self.work))
+        self.prop(Scenery(self.light), reach)
         self.prop(*self.trips.values())
-        self.prop(Cube((0.0, 0.0, 0.0), 0.8 * LANE, self.breathes, 0.8))
         self.say_the_waits()
-        self.slots = self.count_the_slots()
+        self.slots = self.count_the_slots(LANE * ((LANES - 1) / 2 - lane))
+        self.waiting = self.crowd(lane) if self.slots and self.why else None
+        own: Callable[[float], float] = self.waiting.own if self.waiting else lambda beat: 0.0
+        self.prop(*([self.waiting] if self.waiting else []), Line(lane, LANES, LANE, self.work, own))
+        self.prop(Cube(lambda beat: (0.0, own(beat), 0.0), 0.86 * LANE, self.breathes, 0.8))
         self.letter(reach)
         self.camera_at = self.fly()
         self.finish()
@@ -67,7 +76,6 @@ class Stalls(Passage):
     # ---- waits ----------------------------------------------------------------------------------------------------------
 
     def one_scale(self) -> Scale | None:
-        """Every latency on one scale; None where none was measured."""
         cycles = {level.name: self.read(f"latencies.{level.name}.cycles").quantity.value for level in self.known}
         return Scale.of(cycles, SLOWEST) if cycles else None
 
@@ -77,50 +85,42 @@ class Stalls(Passage):
         beats = self.scale.beats(level.name) if self.scale else SLOWEST * far / (reach.far(LEVELS[-1]) or 1.0)
         return Trip(level, far, self.leaves[level.name], beats)
 
-    def busy(self, name: str, beat: float) -> float:
-        return self.trips[name].busy(beat) if name in self.trips else 0.0
-
     def work(self, beat: float) -> float:
         """The warp works only for the moment in which its data has come."""
         homes = [trip.home for trip in self.trips.values()]
-        return max(ramp(beat, home - 0.02, 0.1) * (1.0 - ramp(beat, home + 0.25, 0.5)) for home in homes)
+        return max((ramp(beat, home - 0.02, 0.1) * (1.0 - ramp(beat, home + 0.25, 0.5)) for home in homes), default=0.0)
 
     def breathes(self, beat: float) -> float:
         """The cube ducks as it asks, stretches as it is answered."""
-        asks = max(float(np.exp(-(((beat - trip.leaves) / 0.12) ** 2))) for trip in self.trips.values())
+        asks = max((float(np.exp(-(((beat - trip.leaves) / 0.12) ** 2))) for trip in self.trips.values()), default=0.0)
         return 1.0 - 0.25 * asks + 0.5 * self.work(beat) - 0.05 * pulse(beat)
 
     def say_the_waits(self) -> None:
-        """A counter for each request, two at a moment; the scale."""
+        """A counter for each request; then the nearest and the farthest side by side."""
         if self.scale is None:
-            shown = window(self.at(1, 2), self.meter - 0.5)
-            self.text(Text(f"latencies not measured on {self.data.device.name}", LABEL, LEFT, 262, opacity=shown))
+            shown = window(self.at(1, 2), self.meter + 1.0)
+            self.text(Text(f"latencies not measured on {self.data.device.name}", FACT, LEFT, FIRST, opacity=shown))
             return
-        pair, other, last = (0.0, self.at(2) + 0.05), (self.at(2) + 0.2, self.at(3) + 0.1), (self.at(3) + 0.25, self.meter)
-        places: tuple[tuple[str, float, Align, tuple[float, float]], ...] = (
-            ("shared", LEFT, "left", pair), ("l1", RIGHT, "right", pair),
-            ("l2", LEFT, "left", other), ("l2_far", RIGHT, "right", other), ("dram", RIGHT, "right", last),
+        ask, end = self.at(2), self.meter + 2.0
+        spans: tuple[tuple[str, float, Align, float, float], ...] = (
+            ("shared", LEFT, "left", 0.6, ask + 0.2), ("l2", RIGHT, "right", self.leaves["l2"] - 0.2, ask + 0.2),
+            ("dram", RIGHT, "right", ask + 0.5, end), ("shared", LEFT, "left", self.at(3) + 0.2, end),
         )  # fmt: skip
-        for name, x, align, span in places:
+        for name, x, align, begin, gone in spans:
             if name in self.trips:
-                shown = window(*span, 0.15)
+                shown = window(begin, gone, 0.3)
                 self.text_later(shown, lambda n=name, x=x, a=align, s=shown: self.tell(n, x, a, s))  # type: ignore[misc]
-        shown = window(self.at(3) + 0.4, self.meter - 0.3, 0.4)
+        shown = window(ask + 0.5, self.at(3) - 0.2, 0.3)
         said = f"1 beat = {self.scale.a_beat:.0f} cycles, for every wait"
-        self.text(Text(said, SMALL, LEFT, 262, "left", shown, kind="clock"))
-        self.text(Text("distance is time: half of the cycles out, half back", SMALL, LEFT, 304, "left", shown))
-
-    def called(self, name: str) -> str:
-        """A level's name; L2 has two halves where the far one was told apart."""
-        return "L2, near half" if name == "l2" and "l2_far" in self.trips else NAMES[name]
+        self.text(Text(said, FACT.sized(38), LEFT, FIRST, "left", shown, kind="clock"))
+        self.text(Text("half of them out, half back", SMALL.coloured(TEXT), LEFT, FIRST + 50, "left", shown))
 
     def tell(self, name: str, x: float, align: Align, shown: Callable[[float], float]) -> Sequence[Item]:
         cycles, trip = figure(self.read(f"latencies.{name}.cycles"), 0), self.trips[name]
-        words = self.called(name)
         return [
-            Counter(cycles, trip.passed, NUMBER.coloured(MEMORY), x, 318, align, shown),
-            Text(f"a load from {words}", SMALL.coloured(TEXT), x, 368, align, shown),
-            Text(cycles.source, SMALL, x, 408, align, shown),
+            Counter(cycles, trip.passed, NUMBER.sized(92).coloured(MEMORY), x, TOP, align, shown),
+            Text(WHERE[name], FACT.sized(38), x, SECOND, align, shown),
+            Text(f"one load, {cycles.source}", SMALL, x, THIRD, align, shown),
         ]
 
     # ---- issue slots ----------------------------------------------------------------------------------------------------
@@ -130,111 +130,114 @@ class Stalls(Passage):
         owned = self.data.ladder(LADDER)
         return owned.value.rungs[0].name if owned and owned.value.rungs else None
 
-    def count_the_slots(self) -> bool:
+    def count_the_slots(self, x: float) -> bool:
         """Issued against idle slots of the first rung: as counted, else as estimated; whether either is there."""
         rung = f"ladders.{LADDER}.rungs.{self.rung()}"
         counted, estimated = f"{rung}.counters.issue_active", f"{rung}.figures.idle_issue_slots"
         key = next((key for key in (counted, estimated) if self.rung() and self.data.has(key)), None)
-        shown = window(self.meter, self.clock.beats + 9.0, 0.5)
-        issued: Callable[[], float] | None = None
-        if key is not None:
-            issued = cache(lambda: abs((key == estimated) - self.read(key).quantity.value))
-        passed = Track(0.0).to(COLUMNS + 2.0, self.meter + 3.5, 3.5, linear)
-        self.prop(Slots(0.0, FIELD_Y, issued, Track(0.0).to(1.0, self.meter + 0.2, 0.8), passed))
+        why = key is not None and self.why is not None
+        last = self.cause if why else self.clock.beats + 9.0
+        shown = window(self.meter + 2.3, last + 0.2 if why else last, 0.4)
+        issued = cache(lambda: abs((key == estimated) - self.read(key).quantity.value)) if key else None
+        grown = Track(0.0).to(1.0, self.meter, 0.8)
+        if why:
+            grown.to(0.0, self.cause, 1.0)
+
+        def passed(beat: float) -> float:
+            columns = swept(beat, self.meter, STEP, COLUMNS_A_STEP)
+            return columns % (1.4 * COLUMNS) if key is None else min(columns, COLUMNS + 2.0)
+
+        self.prop(Slots(x, FIELD_Y, issued, grown, passed))
+        said = [Text("a row: a scheduler, a column: a cycle", SMALL.coloured(TEXT), RIGHT, FIRST, "right", shown)]
         if key is None:
             words = f"issue slots not measured on {self.data.device.name}"
-            self.text(Text(words, LABEL, LEFT, 262, opacity=shown))
+            self.text(Text(words, FACT, LEFT, FIRST, opacity=shown))
             return False
-        self.text_later(shown, lambda: self.share(key, key == counted, shown))
-        late = window(self.cause, self.clock.beats + 9.0, 0.4)
+        said.append(Text("how many is measured, not which", SMALL.coloured(TEXT), RIGHT, FIRST + 46, "right", shown))
+        self.text(*said)
+        self.text_later(shown, lambda: self.share(key, key == counted, passed, shown))
+        late = window(self.cause + 0.5, self.clock.beats + 9.0, 0.4)
         self.text_later(late, lambda: self.reason(late))
         return True
 
-    def share(self, key: str, counted: bool, shown: Callable[[float], float]) -> Sequence[Item]:
-        percent, came = figure(self.read(key), 1, "%", 100.0), Track(0.0).to(1.0, self.meter + 3.0, 3.0, arrive)
+    def share(self, key: str, counted: bool, passed: Callable[[float], float], shown: Value) -> Sequence[Item]:
+        percent = figure(self.read(key), 1, "%", 100.0)
         kind, how = ("used", "counted") if counted else ("idle", "estimated from its machine code")
+        style = NUMBER.sized(104).coloured(COMPUTE if counted else TEXT)
         return [
-            Counter(percent, came, NUMBER.sized(104).coloured(COMPUTE if counted else TEXT), LEFT, 318, "left", shown),
-            Text(f"of issue slots {kind}", FACT, LEFT, 376, "left", shown),
-            Text(f"first rung, {problem(self.data)}", SMALL, LEFT, 420, "left", shown),
-            Text(f"{percent.source}, {how}", SMALL, LEFT, 458, "left", shown),
+            Counter(percent, lambda beat: min(passed(beat) / COLUMNS, 1.0), style, LEFT, TOP + 8, "left", shown),
+            Text(f"of its chances to issue {kind}", FACT.sized(38), LEFT, SECOND + 8, "left", shown),
+            Text(f"first rung, {problem(self.data)}: {percent.source}, {how}", SMALL, LEFT, THIRD + 8, "left", shown),
         ]
+
+    # ---- why ------------------------------------------------------------------------------------------------------------
+
+    def crowd(self, lane: int) -> Waiting:
+        """The warps before the gate that they wait at most: rows in proportion to the counted share of their time."""
+        rows = Track(0.0).to(1.0, self.cause + 1.0, 2.0, linear)
+        key = f"ladders.{LADDER}.rungs.{self.rung()}.counters.{PREFIX}{self.why}"
+        opens = (self.at(5, 3), self.at(6))
+        share = cache(lambda: self.read(key).quantity.value)
+        return Waiting(lane, LANE, share, rows, opens, self.why in OF_MEMORY)
 
     def reason(self, shown: Callable[[float], float]) -> Sequence[Item]:
         """What its warps wait for most, as counted; that it was not counted, where it was not."""
-        found = self.most_waited_for()
-        if found is None:
-            words = (f"why: not counted on {self.data.device.name}", "no cause is named")
-            return [Text(line, SMALL, RIGHT, 318 + 42 * k, "right", shown) for k, line in enumerate(words)]
-        name, percent = found
-        return [
-            Number(percent, NUMBER, RIGHT, 318, "right", shown),
-            Text("of its warps' time:", SMALL.coloured(TEXT), RIGHT, 372, "right", shown),
-            Text(REASONS.get(name, name), FACT.sized(38), RIGHT, 420, "right", shown),
-            Text(f"{name.replace('_', '-')}, {percent.source}, counted", SMALL, RIGHT, 462, "right", shown),
-        ]
-
-    def most_waited_for(self) -> tuple[str, Figure] | None:
-        """The stall reason with the largest share of the first rung's warp time."""
-        owned = self.data.ladder(LADDER)
-        name = greatest(owned.value.rungs[0]) if owned else None
+        name = self.why
         if name is None:
-            return None
-        return name, figure(self.read(f"ladders.{LADDER}.rungs.{self.rung()}.counters.{PREFIX}{name}"), 0, "%", 100.0)
+            return [Text(f"why: not counted on {self.data.device.name}", SMALL.coloured(TEXT), LEFT, THIRD + 54, "left", shown)]
+        percent = figure(self.read(f"ladders.{LADDER}.rungs.{self.rung()}.counters.{PREFIX}{name}"), 0, "%", 100.0)
+        return [
+            Number(percent, NUMBER.sized(104), LEFT, TOP + 8, "left", shown),
+            Text("of its warps' time: at this gate", FACT.sized(38), LEFT, SECOND + 8, "left", shown),
+            Text(f"stall reason {name}, {percent.source}", SMALL, LEFT, THIRD + 8, "left", shown),
+            Text(REASONS.get(name, name), SMALL.coloured(TEXT), RIGHT, FIRST, "right", shown),
+            Text(f"a row = {100 / ROWS:.0f} % of their time", SMALL.coloured(TEXT), RIGHT, FIRST + 46, "right", shown),
+        ]
 
     # ---- the picture ------------------------------------------------------------------------------------------------------
 
     def letter(self, reach: Reach) -> None:
-        """Each level's name lies on the floor before its arc; what the field's rows and columns are."""
-        signs = []
+        """Each level's name stands before its arc, its cycles beside it once they have been told; the gate's sign."""
+        signs: list[Sign] = []
         for level in LEVELS:
-            far = reach.far(level)
+            far, name = reach.far(level), level.name
             if far is None:
                 continue
-            first = self.leaves[level.name] - 0.3
-            last = {"shared": self.at(2, 1.5), "l1": self.at(2, 1.5), "dram": self.meter - 0.5}
-            seen = window(first, last.get(level.name, self.at(3, 2)), 0.5)
-            near, style = level.name in ("shared", "l1"), CODE.coloured(mix(MEMORY, TEXT, 0.3) if self.scale else QUIET)
-            x, y, z = point(level.gate + ASIDE.get(level.name, 0.0), far - (0.0 if near else 2.4), 0.42 if near else 0.1)
-            words = self.called(level.name).removesuffix(" half").replace(",", "")
-            tall = 0.13 if near else 0.4 + 0.025 * far
-            signs.append((TextPlane.standing(words, style, (x, y, z), tall, 0.0, "centre"), seen))
-        signs.extend(self.ruler())
-        steel = LABEL.coloured(mix(QUIET, TEXT, 0.4))
-        late = window(self.at(5), self.clock.beats + 9.0, 0.5)
-        said = "the share is measured, not the pattern" if self.slots else "their share is not known"
-        for k, words in enumerate(("a row a scheduler, a column a cycle", said)):
-            signs.append((TextPlane.lying(words, steel, (0.0, FIELD_Y - 2.9 - 0.75 * k, 0.02), 0.36, 0.0, "centre"), late))
+            near = name in ON_SM
+            first = 0.0 if near else self.at(1, 3.5) if name == "l2" else self.at(2) + 0.2
+            seen = window(first, self.at(2) - 0.5 if near else self.at(3) + 0.5, 0.5)
+            style = CODE.coloured(mix(MEMORY, TEXT, 0.3) if self.scale else QUIET)
+            place = point(level.gate, far + level.deep / 2, level.slabs * level.tall + (0.14 if near else 0.25))
+            if name == "l2_far":  # before its stacks: behind them it would stand under what is said of DRAM
+                place = point(17.0, far - 3.3, 0.1)
+            signs.append((TextPlane.standing(NAMES[name], style, place, SIGN[name], 0.0, "centre"), seen))
+        if self.waiting is not None:
+            words = GATES.get(self.why or "", self.why or "")
+            at, shown = (self.waiting.middle, GATE - 0.26, HIGH + 0.28), window(self.cause + 0.2, self.clock.beats + 9.0, 0.4)
+            signs.append((TextPlane.standing(words, CODE, at, 0.74, 0.0, "centre"), shown))
         self.prop(Signs(signs))
 
-    def ruler(self) -> list[tuple[TextPlane, Callable[[float], float]]]:
-        """Cycles there and back, in round steps along the floor straight ahead."""
-        if self.scale is None:
-            return []
-        shown, quiet = window(self.at(2) + 0.5, self.meter - 0.5), LABEL.coloured(mix(QUIET, TEXT, 0.2))
-        marks = [(f"{cycles:.0f}", far) for cycles, far in self.scale.marks()]
-        return [(TextPlane.lying(n, quiet, (0.0, far, 0.03), 0.35 + 0.025 * far, 0.0, "centre"), shown) for n, far in marks]
-
     def light(self, world: World, beat: float) -> None:
-        out = ramp(beat, self.at(1, 4.0), 3.0) * (1.0 - ramp(beat, self.meter - 1.5, 2.0))
-        world.light = Light(focus=(0.0, 1.0 + 17.0 * out - 4.0 * ramp(beat, self.meter - 1.5, 2.0)), radius=8.0 + 20.0 * out)
-        world.fog = Fog(start=40.0, end=120.0)
+        out = ramp(beat, self.at(1, 4.0), 3.0) * (1.0 - ramp(beat, self.meter - 2.0, 2.0))
+        world.light = Light(focus=(-2.0, 1.0 + 13.0 * out), radius=14.0 + 14.0 * out)
+        world.fog = Fog(start=36.0, end=110.0)
         world.ground = Ground(spacing=3.0, extent=90.0)
 
     def fly(self) -> Callable[[float], Camera]:
-        """Close on the thread; back and up as its requests fly; out along one to DRAM; home, over the empty slots."""
+        """Close on the thread; up as its requests fly; low and out with the one to DRAM; home, over what stays empty."""
+        gate = [(17, (-4.6, 2.0, 2.9, 23.5, -4, 24)), (20, (-4.4, 2.0, 2.9, 22.5, 3, 23)), (22, (-3.6, 2.2, 2.9, 21.0, 9, 22))]
         path = Path([
-            (0, (0.2, 0.9, 0.35, 6.8, -16, 20)),
-            (3, (0.0, 1.1, 0.35, 7.2, -4, 23)),
-            (5, (0.0, 9.0, 0.8, 33.0, -5, 20)),
-            (8, (0.5, 11.0, 1.2, 40.0, -9, 16)),
-            (10, (-0.6, 12.0, 1.6, 36.0, -13, 12)),
-            (12, (-1.2, 12.0, 2.2, 32.0, -18, 9)),
-            (13.25, (-0.6, 6.0, 1.0, 24.0, -12, 12)),
-            (15, (0.0, -2.6, 0.9, 24.0, -9, 21)),
-            (18, (0.0, -3.0, 0.9, 24.5, 2, 23)),
-            (22, (0.0, -2.8, 0.9, 23.0, 12, 21)),
-            (24, (0.0, -1.0, 0.8, 16.0, 17, 18)),
+            (0, (0.3, 1.0, 0.35, 7.0, -16, 20)),
+            (1.5, (0.1, 1.2, 0.4, 7.4, -9, 22)),
+            (3, (-0.8, 4.0, 0.8, 18.0, -4, 20)),
+            (4, (-0.6, 6.0, 1.0, 21.0, -5, 15)),
+            (6, (-0.5, 8.0, 1.2, 24.0, -8, 13)),
+            (8, (-0.6, 6.0, 1.0, 20.0, -10, 14)),
+            (10, (-4.0, -2.2, 0.8, 20.5, -6, 22)),
+            (14, (-4.4, -3.0, 0.7, 18.5, 4, 24)),
+            (15, (-4.6, -2.6, 0.8, 19.0, 6, 24)),
+            *(gate if self.waiting else [(20, (-4.2, -2.4, 0.8, 18.5, -7, 23))]),
+            (24, (0.0, 1.6, 0.8, 15.0, 14, 19)),
         ])  # fmt: skip
 
         def camera(beat: float) -> Camera:

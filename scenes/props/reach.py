@@ -6,7 +6,6 @@ The place of a level is its latency, not its place on the chip.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -14,16 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scenes.props.cube import Vector
-from scenes.props.lane_time import nice_step
 from scenes.stage.keys import linear, ramp
-from scenes.stage.palette import COMPUTE, MEMORY, PLATE, QUIET, TEXT, mix
+from scenes.stage.overlay import Value, value_at
+from scenes.stage.palette import COMPUTE, MEMORY, PLATE, QUIET, STEEL, TEXT, mix
 from scenes.stage.trail import Trail
 from scenes.stage.world import Boxes, Ribbons, Sprites, World
 
 Floats = NDArray[np.float64]
-FARTHEST = 36.0  # world units from the thread to the slowest level
-OUTLINED = (4.0, 8.0, 16.0, 25.0, FARTHEST)  # where levels stand that nobody measured: in order, no more
+FARTHEST = 30.0  # world units from the thread to the slowest level
+# Where levels stand that nobody measured: in order, no more; that L2 has a far half is itself found by measuring.
+OUTLINED = {"shared": 2.0, "l1": 3.2, "l2": 13.0, "dram": FARTHEST}
 HEIGHT = 0.3  # over the floor, of a request on its way
+ON_SM = ("shared", "l1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +45,11 @@ class Level:
 
 
 LEVELS = (
-    Level("shared", (-70.0, -18.0), -42.0, 5, 1, 0.26, 0.26, 0.16),
-    Level("l1", (14.0, 66.0), 40.0, 6, 1, 0.30, 0.30, 0.24),
-    Level("l2", (-46.0, -4.0), -25.0, 7, 2, 1.5, 1.1, 0.72),
-    Level("l2_far", (4.0, 54.0), 20.0, 11, 3, 2.0, 1.5, 0.84),
-    Level("dram", (-52.0, 52.0), -6.0, 15, 8, 3.0, 2.4, 0.86),
+    Level("shared", (-74.0, -20.0), -45.0, 5, 1, 0.22, 0.20, 0.16),
+    Level("l1", (20.0, 70.0), 42.0, 6, 1, 0.26, 0.24, 0.22),
+    Level("l2", (-52.0, -9.0), -26.0, 7, 2, 1.3, 1.0, 0.55),
+    Level("l2_far", (9.0, 54.0), 24.0, 10, 2, 1.8, 1.4, 0.62),
+    Level("dram", (-56.0, 56.0), 0.0, 17, 3, 2.6, 2.2, 0.66),
 )
 
 
@@ -80,24 +81,22 @@ class Scale:
         """How far away a level stands: half of its cycles, as a request goes there and comes back."""
         return self.cycles[level] / (2.0 * self.a_unit)
 
-    def marks(self) -> list[tuple[float, float]]:
-        """Round numbers of cycles there and back, and how far out each lies."""
-        slowest = max(self.cycles.values())
-        step = nice_step(slowest)
-        return [(step * k, step * k / (2.0 * self.a_unit)) for k in range(1, math.ceil(slowest / step))]
-
 
 @dataclass(slots=True)
 class Reach:
-    """The arcs.  Without a scale nothing was measured: outlines in order.  `busy(name, beat)` is 1 while a level is asked."""
+    """The arcs.  Without a scale nothing was measured: outlines in order.  `busy(name, beat)` is 1 while a level is asked.
+
+    `near` 0..1 is how far the levels on the SM stand out of the floor.
+    """
 
     scale: Scale | None
     busy: Callable[[str, float], float]
+    near: Value = 1.0
 
     def far(self, level: Level) -> float | None:
         """Distance of a level; None for one that is not measured while others are."""
         if self.scale is None:
-            return OUTLINED[LEVELS.index(level)]
+            return OUTLINED.get(level.name)
         return self.scale.far(level.name) if level.name in self.scale.cycles else None
 
     def stacks(self, level: Level, far: float) -> Floats:
@@ -107,35 +106,35 @@ class Reach:
 
     def draw(self, world: World, beat: float) -> None:
         for level in LEVELS:
-            far = self.far(level)
-            if far is not None:
-                self._arc(world, level, far, beat)
-                self._stacks(world, level, far, beat)
+            far, up = self.far(level), value_at(self.near, beat) if level.name in ON_SM else 1.0
+            if far is not None and up > 0.01:
+                self._arc(world, level, far, beat, up)
+                self._stacks(world, level, far, beat, up)
 
-    def _arc(self, world: World, level: Level, far: float, beat: float) -> None:
+    def _arc(self, world: World, level: Level, far: float, beat: float, up: float) -> None:
         bearing = np.radians(np.linspace(-72.0, 72.0, 49))
         ring = np.column_stack([far * np.sin(bearing), far * np.cos(bearing), np.full(len(bearing), 0.02)])
         lit = self.busy(level.name, beat)
         wide = 0.03 + 0.003 * far
-        world.add(Ribbons.of(ring[:-1], ring[1:], wide, mix(QUIET, MEMORY, 0.5), 0.22 + 0.5 * lit, 0.4 * lit, True))
+        world.add(Ribbons.of(ring[:-1], ring[1:], wide, mix(QUIET, MEMORY, 0.5), up * (0.22 + 0.5 * lit), 0.4 * lit, True))
 
-    def _stacks(self, world: World, level: Level, far: float, beat: float) -> None:
+    def _stacks(self, world: World, level: Level, far: float, beat: float, up: float) -> None:
         middle = self.stacks(level, far)
         if self.scale is None:
-            self._outlines(world, level, middle)
+            self._outlines(world, level, middle, up)
             return
         lit = self.busy(level.name, beat)
         gate = np.radians(level.gate)
         near = np.exp(-(((np.arctan2(middle[:, 0], middle[:, 1]) - gate) / np.radians(9.0)) ** 2))
-        low = np.tile(np.arange(level.slabs) * level.tall, level.count)
+        low = np.tile(np.arange(level.slabs) * level.tall * up, level.count)
         x, y = np.repeat(middle, level.slabs, axis=0).T
         origin = np.column_stack([x - level.across / 2, y - level.deep / 2, low])
         glow = 0.07 + lit * (0.10 + 0.5 * np.repeat(near, level.slabs))
         colour = np.array(PLATE) + (np.array(MEMORY) - PLATE) * (0.33 + 0.6 * glow)[:, None]
-        world.add(Boxes.of(origin, (level.across, level.deep, 0.84 * level.tall), colour, glow, edge=0.9))
+        world.add(Boxes.of(origin, (level.across, level.deep, 0.84 * level.tall * up), colour, glow, edge=0.9))
 
-    def _outlines(self, world: World, level: Level, middle: Floats) -> None:
-        tall = level.slabs * level.tall
+    def _outlines(self, world: World, level: Level, middle: Floats, up: float) -> None:
+        tall = level.slabs * level.tall * up
         corner = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) * (level.across / 2, level.deep / 2)
         foot = np.concatenate([(middle[:, None, :] + corner).reshape(-1, 2), np.full((4 * level.count, 1), 0.02)], axis=1)
         lid = foot + np.array([0.0, 0.0, tall])
@@ -191,7 +190,7 @@ class Trip:
         back = beat >= self.turns
         x, y, z = self.place(beat)
         colour, edge = (
-            (MEMORY, 0.16 + 0.022 * np.hypot(x, y)) if back else (mix(MEMORY, TEXT, 0.75), 0.12 + 0.013 * np.hypot(x, y))
+            (MEMORY, 0.22 + 0.028 * np.hypot(x, y)) if back else (mix(MEMORY, TEXT, 0.75), 0.16 + 0.018 * np.hypot(x, y))
         )
         start = self.turns if back else self.leaves
 
@@ -211,11 +210,12 @@ class Line:
     lanes: int
     pitch: float
     work: Callable[[float], float]
+    y: Value = 0.0
 
     def draw(self, world: World, beat: float) -> None:
         work, wide = self.work(beat), 0.76 * self.pitch
         x = self.pitch * (np.delete(np.arange(self.lanes), self.lane) - self.lane)
-        tall = 0.16 + 0.26 * work
-        origin = np.column_stack([x - wide / 2, np.full(len(x), -wide / 2), np.zeros(len(x))])
-        colour = mix(mix((0.17, 0.20, 0.27), QUIET, 0.3), COMPUTE, work)
+        tall = 0.22 + 0.3 * work
+        origin = np.column_stack([x - wide / 2, np.full(len(x), value_at(self.y, beat) - wide / 2), np.zeros(len(x))])
+        colour = mix(mix(STEEL, QUIET, 0.3), COMPUTE, work)
         world.add(Boxes.of(origin, (wide, wide, tall), colour, 0.45 * work, 0.6))

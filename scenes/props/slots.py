@@ -12,15 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scenes.stage.keys import overshoot, ramp
-from scenes.stage.palette import COMPUTE, QUIET, STEEL, mix
-from scenes.stage.world import Boxes, World
+from scenes.stage.palette import COMPUTE, QUIET, STEEL, TEXT, mix
+from scenes.stage.world import Boxes, Ribbons, World
 
 SCHEDULERS = 4  # of an SM, each one issue slot a cycle (CUDA C++ Programming Guide, compute capability 7.5 and later)
 COLUMNS = 50
-WIDE, DEEP = 0.40, 1.0  # from slot to slot
+WIDE, DEEP = 0.40, 1.1  # from slot to slot
 PHASES = (0.125, 0.625, 0.375, 0.875)  # where in its share of the columns each scheduler's first issued slot lies
 FILL = 0.78
-FLAT, TALL = 0.08, 1.15  # heights of an idle and of an issued slot
+FLAT, TALL = 0.08, 1.3  # heights of an idle and of an issued slot
+TICK = 0.22  # how high an idle slot ticks as time passes it
 
 
 def spread(share: float) -> NDArray[np.bool_]:
@@ -31,6 +32,13 @@ def spread(share: float) -> NDArray[np.bool_]:
         own = count // SCHEDULERS + (row < count % SCHEDULERS)
         lit[row, ((np.arange(own) + phase) * COLUMNS / max(own, 1)).astype(int)] = True
     return lit
+
+
+def swept(beat: float, begin: float, every: float, columns: int) -> float:
+    """Columns that have gone by: `columns` more with every `every` beats from `begin` on, each step landing on its beat."""
+    steps = max((beat - begin) / every, 0.0)
+    whole = int(steps)
+    return columns * (whole + ramp(steps - whole, 0.45, 0.55))
 
 
 @dataclass(slots=True)
@@ -52,14 +60,28 @@ class Slots:
             return
         lit = spread(self.issued()) if self.issued else np.zeros((SCHEDULERS, COLUMNS), bool)
         row, column = (axis.ravel() for axis in np.indices(lit.shape))
-        up = np.array([ramp(self.passed(beat), float(c), 1.5, overshoot) for c in range(COLUMNS)])[column] * lit.ravel()
+        passed = self.passed(beat)
+        up = np.array([ramp(passed, float(c), 1.5, overshoot) for c in range(COLUMNS)])[column] * lit.ravel()
+        ticks = np.exp(-(((column + 0.5 - passed) / 1.2) ** 2)) * ~lit.ravel() * (0.0 < passed < COLUMNS + 2.0)
         x = self.x + WIDE * (column - COLUMNS / 2)
         y = self.y + DEEP * (SCHEDULERS / 2 - 1 - row)
         here = ramp(grown, 0.0, 1.0)
-        tall = FLAT + (TALL - FLAT) * up
+        tall = FLAT + (TALL - FLAT) * up * here + TICK * ticks
         size = np.column_stack([np.full(len(x), FILL * WIDE), np.full(len(x), FILL * DEEP), tall])
-        went = np.clip(self.passed(beat) - column, 0.0, 1.0) * ~lit.ravel()
-        colour = np.array(mix(STEEL, QUIET, 0.16)) * (1.0 - 0.35 * went)[:, None] * (1.0 - up)[:, None]
+        went = np.clip(passed - column, 0.0, 1.0) * ~lit.ravel()
+        colour = np.array(mix(STEEL, QUIET, 0.22)) * (1.0 - 0.55 * went)[:, None] * (1.0 - up)[:, None]
         colour = colour + np.array(COMPUTE) * np.minimum(up, 1.0)[:, None]
         origin = np.column_stack([x, y, np.zeros(len(x))])
         world.add(Boxes.of(origin, size, np.clip(colour, 0.0, 1.0), 0.5 * up, 0.5, shadow=here, alpha=here))
+        self._now(world, passed, here)
+
+    def _now(self, world: World, passed: float, here: float) -> None:
+        """The line of now: an arch over the column that time has come to."""
+        shown = here * ramp(passed, 0.0, 1.0) * (1.0 - ramp(passed, COLUMNS, 2.0))
+        if shown <= 0.01:
+            return
+        x = self.x + WIDE * (min(passed, float(COLUMNS)) - COLUMNS / 2)
+        near, far, top = self.y - DEEP * SCHEDULERS / 2 - 0.15, self.y + DEEP * SCHEDULERS / 2 + 0.15, TALL + 0.35
+        a = [(x, near, 0.0), (x, near, top), (x, far, top)]
+        b = [(x, near, top), (x, far, top), (x, far, 0.0)]
+        world.add(Ribbons.of(a, b, 0.07, TEXT, 0.85 * shown, 0.25))

@@ -18,6 +18,20 @@ REASONS = {
     "dispatch_stall": "for the dispatcher",
     "no_instruction": "for its code",
 }
+# The same on a sign over a gate that the warps stand before, and which of them are memory's.
+GATES = {
+    "lg_throttle": "load queue: full",
+    "long_scoreboard": "waiting for memory",
+    "mio_throttle": "shared memory's queue: full",
+    "short_scoreboard": "waiting for shared memory",
+    "barrier": "waiting at a barrier",
+    "math_pipe_throttle": "math pipe: busy",
+    "wait": "waiting a fixed time",
+    "not_selected": "ready, not chosen",
+    "dispatch_stall": "dispatcher: busy",
+    "no_instruction": "waiting for code",
+}
+OF_MEMORY = ("lg_throttle", "long_scoreboard", "mio_throttle", "short_scoreboard")
 
 
 def greatest(rung: Rung) -> str | None:
