@@ -1,33 +1,32 @@
-"""Tiling: load a tile once, meet at the door, use it many times; then how many bytes that saved the rungs of the ladder."""
+"""Tiling: load a tile once, meet at the door, use it many times; then the bytes that it saved, and where it saved none."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import ClassVar
 
 import numpy as np
 
-from measure.records import Rung
+from measure.roofline_model import LEVELS
 from scenes.props.cube import Cube, Vector
-from scenes.props.piles import SIZE, Pile
+from scenes.props.piles import DEEP, FRONT, SIZE, Pile, weighed
 from scenes.props.rungs import LEVEL_NAMES, find, problem
-from scenes.props.signs import Signs
-from scenes.props.tiles import A_X, C_Y, FIELD_X, FIELD_Y, HALF, NEAR, SIDE, THREAD, TOP, Door, Threads, Tiles, Times
+from scenes.props.tiles import SIDE, THREAD, Door, Threads, Tiles, Times, names
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
-from scenes.stage.digits import Counter
 from scenes.stage.keys import Path, Track, arrive, overshoot, ramp, smooth, window
 from scenes.stage.overlay import Item, Number, Text
-from scenes.stage.palette import MEMORY, QUIET, TEXT, mix
+from scenes.stage.palette import MEMORY, TEXT
 from scenes.stage.passage import Passage, Scenery
-from scenes.stage.plane import TextPlane
-from scenes.stage.type import CODE, FACT, LABEL, NUMBER, SMALL, Align
+from scenes.stage.type import FACT, LABEL, NUMBER, SMALL, Align
 from scenes.stage.world import Fog, Ground, Light, World
 
 LEFT, RIGHT = 96, 1824
+BIG, FINE, FINER = 268, 318, 356  # baselines of a number and of what explains it, well over the tiles
 RUNGS = ("coalesced", "shared", "tile_1d")
 PILES = (20.0, 27.0, 34.0)  # x of a pile for each rung
+SAME = 0.9  # of the bytes before: no fewer, within what a counter's run varies
 HERO = (3, 2)  # row and column of the thread that is followed: of the last warp to come
 
 
@@ -50,9 +49,8 @@ class Tiling(Passage):
         )
         self.contrast = self.at(5)
         self.prop(Scenery(self.light), Tiles(self.times))
-        door: Door = self.prop(Door(self.times, self.at(2)))
-        self.threads: Threads = self.prop(Threads(self.times, HERO))
-        self.letter(door)
+        door, self.threads = Door(self.times, self.at(2)), Threads(self.times, HERO)
+        self.prop(door, self.threads, names(self.times, door, self.contrast - 0.5))
 
         # Bars 3 and 4: four steps, each value read in each by all that need it: on "use", "again", "again", "more".
         self.say_the_wait()
@@ -85,93 +83,90 @@ class Tiling(Passage):
 
     # ---- bytes ----------------------------------------------------------------------------------------------------------
 
-    def level(self) -> str:
-        """The level at which the ladder is drawn: its own, L2 where it names none."""
+    def levels(self) -> list[str]:
+        """The level at which the ladder is drawn (L2 where it names none), and the one behind it where there is one."""
         owned = self.data.ladder("gemm_fp32")
-        return (owned.value.level if owned else None) or "l2"
+        first = LEVELS.index((owned.value.level if owned else None) or "l2") if owned else 0
+        return list(LEVELS[first : first + 2])
 
-    def bytes_of(self, rung: str) -> str:
-        """The key of the bytes that a rung moved at the level."""
-        return f"ladders.gemm_fp32.rungs.{rung}.traffic.{self.level()}"
+    def bytes_of(self, rung: str, behind: bool = False) -> str:
+        """The key of the bytes that a rung moved at the level, or at the one behind."""
+        return f"ladders.gemm_fp32.rungs.{rung}.traffic.{self.levels()[-1 if behind else 0]}"
+
+    def value(self, rung: str, behind: bool = False) -> float:
+        return self.read(self.bytes_of(rung, behind)).quantity.value
 
     def pile_up(self) -> list[Pile]:
         known = [self.known(rung) for rung in RUNGS]
-
-        def most() -> float:
-            return max(self.read(self.bytes_of(rung)).quantity.value for rung, k in zip(RUNGS, known, strict=True) if k)
+        there = [rung for rung, k in zip(RUNGS, known, strict=True) if k]
+        most = cache(lambda: max(self.value(rung) for rung in there))
 
         def pile(which: int, rung: str) -> Pile:
             lands = self.lands(which)
             rise = Track(0.0).to(1.0, lands, 1.2, overshoot)
             dims = self.lands(which + 1) - 0.6 if which + 1 < len(RUNGS) else self.clock.beats + 9.0
             lit = Track(1.0).to(0.25, dims, 0.6)
-            count = cache(lambda: self.read(self.bytes_of(rung)).quantity.value)
-            return Pile(PILES[which], 0.0, known[which], count, cache(most), rise, lit)
+            behind = cache(partial(self.value, rung, True)) if known[which] and self.brought(rung) else None
+            return Pile(PILES[which], 0.0, known[which], cache(partial(self.value, rung)), most, rise, lit, behind)
 
         return [pile(which, rung) for which, rung in enumerate(RUNGS)]
 
     def known(self, rung: str) -> bool:
         """Whether the measurements have this rung, and its bytes at the level."""
-        return self.rung(rung) is not None and self.data.has(self.bytes_of(rung))
+        return find(self.data, rung) is not None and self.data.has(self.bytes_of(rung))
 
-    def rung(self, name: str) -> Rung | None:
-        return find(self.data, name)
+    def brought(self, rung: str) -> bool:
+        """Whether they have its bytes at the level behind, too."""
+        return len(self.levels()) > 1 and self.data.has(self.bytes_of(rung, True))
 
     def say_the_bytes(self) -> None:
-        """Under each pile its rung; on the right the bytes of the newest, counting on from the one before, and FLOP a byte."""
-        begin = self.contrast - 0.2
-        shown = window(begin, self.clock.beats + 9.0)
-        self.text(Text("bytes for the same product", FACT, LEFT, 262, opacity=shown))
+        """Under each pile its rung; of the newest its bytes at both levels, counting on from the one before, and what it is."""
+        end = self.clock.beats + 9.0
         if not any(pile.known for pile in self.piles):
+            shown = window(self.contrast - 0.2, end)
+            self.text(Text("bytes for the same product", FACT, LEFT, 262, opacity=shown))
             self.text(Text(f"bytes not measured on {self.data.device.name}", LABEL, LEFT, 312, opacity=shown))
         for which, name in enumerate(RUNGS):
             start = self.lands(which) - 0.5
-            seen = window(start, self.clock.beats + 9.0, 0.4)
-            self.text_later(seen, lambda which=which, name=name, seen=seen: self.name_pile(which, name, seen))  # type: ignore[misc]
+            seen = window(max(start, self.contrast + 1.75), end, 0.4)  # once its line has been sung
+            self.text_later(seen, partial(self.name_pile, which, name, seen))
             if self.piles[which].known:
                 after = [self.lands(k) - 0.5 for k in range(which + 1, len(RUNGS)) if self.piles[k].known]
-                now = window(start, min(after, default=self.clock.beats + 9.0), 0.3)
-                self.text_later(now, lambda which=which, now=now: self.bytes_moved(which, now))  # type: ignore[misc]
+                now = window(start, min(after, default=end), 0.3)
+                self.text_later(now, partial(self.bytes_moved, which, now))
 
     def name_pile(self, which: int, name: str, seen: Callable[[float], float]) -> Sequence[Item]:
-        rung, at = self.rung(name), (PILES[which], -SIZE[1] / 2, 0.0)
-        return [Text(rung.title if rung else f"{name} not measured", SMALL.coloured(TEXT), 0, 52, "centre", seen, at)]
+        rung, at = find(self.data, name), (PILES[which], -SIZE[1] / 2 - FRONT - DEEP, 0.0)
+        return [Text(rung.title if rung else f"{name} not measured", SMALL.coloured(TEXT), 0, 48, "centre", seen, at)]
 
     def bytes_moved(self, which: int, now: Callable[[float], float]) -> Sequence[Item]:
-        name, scale = RUNGS[which], 1e-9
-        bytes_ = self.read(self.bytes_of(name))
-        before = [self.read(self.bytes_of(rung)) for rung, pile in zip(RUNGS[:which], self.piles, strict=False) if pile.known]
-        start = before[-1].quantity.value * scale if before else 0.0
+        name, before = RUNGS[which], [r for r, pile in zip(RUNGS[:which], self.piles, strict=False) if pile.known]
         counted = Track(0.0).to(1.0, self.lands(which) + 0.25, 0.9, arrive)
-        level = LEVEL_NAMES.get(self.level(), self.level())
-        moved = figure(bytes_, 0, "GB", scale)
+        moved, near, *far = self.read(self.bytes_of(name)), *(LEVEL_NAMES.get(level, level) for level in self.levels())
+        words = (f"the pile: through the {near}", f"{moved.quantity.source} · {problem(self.data)}")
+        start = self.value(before[-1]) * 1e-9 if before else 0.0
         items: list[Item] = [
-            Counter(moved, counted, NUMBER.coloured(MEMORY), RIGHT, 318, "right", now, start=start),
-            Text(f"through the {level}", SMALL, RIGHT, 368, "right", now),
-            Text(f"{moved.source} · {problem(self.data)}", SMALL, RIGHT, 406, "right", now),
+            Text(self.what_it_did(name, before), LABEL.coloured(TEXT), LEFT, 240, "left", now),
+            *weighed(moved, start, counted, words, RIGHT, "right", now),
         ]
-        mark = self.data.intensity("gemm_fp32", name) if self.data.has(f"derived.intensity.gemm_fp32.{name}") else None
-        if mark is not None:
-            items.append(Number(figure(mark, 2), FACT, LEFT, 326, "left", now))
+        if self.brought(name):
+            came = self.read(self.bytes_of(name, True))
+            start = self.value(before[-1], True) * 1e-9 if before and self.brought(before[-1]) else 0.0
+            items += weighed(came, start, counted, (f"the plate: from {far[0]}", came.quantity.source), LEFT, "left", now)
         return items
 
+    def what_it_did(self, name: str, before: Sequence[str]) -> str:
+        """In words: of the first the comparison, of a tile in shared memory whether L1 had reused as much, else its change."""
+        rung = find(self.data, name)
+        if not before or rung is None:
+            return "bytes for the same product"
+        if name == "shared" and self.brought(name) and self.brought(before[-1]):
+            as_before = self.value(name, True) > SAME * self.value(before[-1], True)
+            said = "L1 had kept them: as many come from" if as_before else "fewer come from"
+            return f"{said} {LEVEL_NAMES.get(self.levels()[1], 'outside')}"
+        return rung.change
+
     # ---- words ----------------------------------------------------------------------------------------------------------
-
-    def letter(self, door: Door) -> None:
-        """What stands in the world: the memory and the SM by name, the barrier's own words on its beam."""
-        steel, cyan = CODE.coloured(mix(QUIET, TEXT, 0.3)), CODE.coloured(mix(MEMORY, TEXT, 0.25))
-        away, far = window(-9.0, self.contrast - 0.5), window(-9.0, self.times.opens)
-        signs = [
-            (TextPlane.standing("SM", steel, (-HALF + 0.4, NEAR - 0.02, 0.35), 0.8), away),
-            (TextPlane.lying("shared memory", cyan, (A_X, C_Y - 3.35, TOP + 0.01), 0.42, 0.0, "centre"), far),
-            (TextPlane.standing("DRAM  A", cyan, (-FIELD_X, FIELD_Y - 8.4, 1.2), 1.1, 0.0, "centre"), far),
-            (TextPlane.standing("DRAM  B", cyan, (FIELD_X, FIELD_Y - 8.4, 1.2), 1.1, 0.0, "centre"), far),
-        ]
-
-        def call(beat: float) -> TextPlane:
-            return TextPlane.standing("__syncthreads()", CODE, door.words(beat), 0.62, 0.0, "centre")
-
-        self.prop(Signs([*signs, (call, lambda beat: min(1.0, door.up(beat)))]))
 
     def say_the_wait(self) -> None:
         """How long a load from DRAM takes while the tile is under way; how long one from shared memory while it is used."""
@@ -188,9 +183,9 @@ class Tiling(Passage):
     def latency(self, level: str, name: str, x: float, align: Align, shown: Callable[[float], float]) -> Sequence[Item]:
         cycles = figure(self.read(f"latencies.{level}.cycles"), 0)
         return [
-            Number(cycles, NUMBER.sized(64), x, 318, align, shown),
-            Text(f"a load from {name}", SMALL, x, 368, align, shown),
-            Text(cycles.source, SMALL, x, 408, align, shown),
+            Number(cycles, NUMBER.sized(64), x, BIG, align, shown),
+            Text(f"a load from {name}", SMALL, x, FINE, align, shown),
+            Text(cycles.source, SMALL, x, FINER, align, shown),
         ]
 
     def count_the_uses(self) -> None:
@@ -203,20 +198,20 @@ class Tiling(Passage):
         hop = [Track(0.0).to(1.0, use, 0.05).to(0.0, use + 0.4, 0.35) for use in self.times.uses]
 
         def line(beat: float) -> float:
-            return 318.0 - 14.0 * sum(up(beat) for up in hop)
+            return BIG - 14.0 * sum(up(beat) for up in hop)
 
         self.text(Text(used, NUMBER.coloured(MEMORY), LEFT, line, "left", shown, kind="clock"))
-        self.text(Text("each byte, loaded once", SMALL, LEFT, 368, "left", shown))
+        self.text(Text("each byte, brought to the SM once", SMALL, LEFT, FINE, "left", shown))
         late = window(self.times.uses[1] - 0.25, self.contrast - 1.0)
         self.text_later(late, lambda: self.true_size(late))
 
     def true_size(self, shown: Callable[[float], float]) -> Sequence[Item]:
         """The drawn tile is smaller than that of the measured kernel, which its build says."""
-        rung = self.rung("shared")
+        rung = find(self.data, "shared")
         options = rung.builds[0].options if rung and rung.builds else ()
         tile = next((int(option.split("=")[1]) for option in options if option.startswith("-DTILE=")), None)
         kernel = f", the kernel's are {tile} × {tile}" if tile else ""
-        return [Text(f"drawn {SIDE} × {SIDE}{kernel}", SMALL, LEFT, 408, "left", shown)]
+        return [Text(f"drawn {SIDE} × {SIDE}{kernel}", SMALL, LEFT, FINER, "left", shown)]
 
     # ---- the picture ------------------------------------------------------------------------------------------------------
 
@@ -236,9 +231,9 @@ class Tiling(Passage):
             (8, (0.6, 0.7, 2.0, 19.8, -12, 29)),
             (12, (0.7, 0.4, 2.1, 19.2, 0, 29)),
             (15, (0.8, 0.2, 2.2, 18.5, 10, 27)),
-            (16.3, (26.5, 0.0, 3.8, 24.0, 18, 9)),
-            (20, (27.5, 0.0, 3.8, 23.5, 6, 8)),
-            (22.5, (27.5, 0.0, 3.8, 23.0, -4, 8)),
+            (16.3, (25.2, 0.0, 3.7, 25.5, 18, 9)),
+            (20, (27.5, 0.0, 3.6, 25.2, 6, 8)),
+            (22.5, (27.5, 0.0, 3.6, 24.6, -4, 8)),
             (24, (30.0, 0.0, 3.2, 17.0, -14, 9)),
         ])  # fmt: skip
 

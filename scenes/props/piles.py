@@ -1,4 +1,7 @@
-"""Bytes as piles of slabs: as high as the bytes that a rung moved for the same work, on one scale; an outline where unknown."""
+"""Bytes as piles of slabs: as high as the bytes that a rung moved for the same work, on one scale; an outline where unknown.
+
+Before a pile may lie a second, bright one on the same scale: the bytes that the level behind handed over for it.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +10,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from measure.dataset import Reading
 from scenes.props.cube import Vector
+from scenes.stage.claims import figure
+from scenes.stage.digits import Counter
 from scenes.stage.keys import Track
+from scenes.stage.overlay import Item, Text
 from scenes.stage.palette import MEMORY, PLATE, QUIET, mix
+from scenes.stage.type import NUMBER, SMALL, Align
 from scenes.stage.world import Boxes, Ribbons, World
 
 TALLEST = 5.4  # height of the pile of `most` bytes, world units
 SLAB, SLIT = 0.28, 0.06  # of a pile: from slab to slab, and between two
 SIZE = (4.6, 3.2)
 OUTLINE = 3.0  # height of the outline of a pile that nobody measured
+FRONT, DEEP = 1.0, 1.7  # how far before a pile that of the level behind lies, and its depth
 
 
 @dataclass(slots=True)
 class Pile:
     """Stands with the middle of its base on (x, y, 0).  `count` reads its bytes, asked only from when it rises; None: unknown.
 
-    `most` reads the bytes of the tallest pile.
+    `most` reads the bytes of the tallest pile, `behind` those that came from the level behind (None: nothing lies before it).
     """
 
     x: float
@@ -32,10 +41,15 @@ class Pile:
     most: Callable[[], float]
     rise: Track
     light: Callable[[float], float]
+    behind: Callable[[], float] | None = None
 
     def full(self) -> float:
         """Its height when it stands: proportional to its bytes."""
         return TALLEST * self.count() / self.most() if self.known else OUTLINE
+
+    def plate(self) -> float:
+        """Height of what lies before it, on the pile's own scale."""
+        return TALLEST * self.behind() / self.most() if self.behind is not None else 0.0
 
     def top(self, beat: float) -> Vector:
         """Middle of its upper face at a beat."""
@@ -59,6 +73,9 @@ class Pile:
         origin = np.column_stack([np.full(len(low), x), np.full(len(low), y), low])
         size = np.column_stack([np.full(len(low), wide), np.full(len(low), deep), np.maximum(high, 0.01)])
         world.add(Boxes.of(origin, size, mix(PLATE, MEMORY, 0.26 + 0.44 * light), 0.05 + 0.3 * light, 0.9))
+        if self.behind is not None:
+            at, flat = (x, y - FRONT - DEEP, 0.0), (wide, DEEP, max(self.plate() * min(1.0, rise), 0.01))
+            world.add(Boxes.of(at, flat, mix(PLATE, MEMORY, 0.5 + 0.5 * light), 0.1 + 0.4 * light, 0.9))
 
     def _outline(self, world: World, corner: tuple[float, float], tall: float, shown: float) -> None:
         (x, y), (wide, deep) = corner, SIZE
@@ -67,3 +84,15 @@ class Pile:
         a = np.concatenate([foot, lid, foot])
         b = np.concatenate([np.roll(foot, -1, 0), np.roll(lid, -1, 0), lid])
         world.add(Ribbons.of(a, b, 0.05, QUIET, shown))
+
+
+def weighed(
+    moved: Reading, start: float, counted: Callable[[float], float], words: tuple[str, str], x: float, align: Align,
+    shown: Callable[[float], float],
+) -> list[Item]:  # fmt: skip
+    """Bytes in GB that count on from `start` (GB), and two lines that say which they are; at x design pixels."""
+    value = figure(moved, 0 if moved.quantity.value > 1e11 else 1, "GB", 1e-9)
+    return [
+        Counter(value, counted, NUMBER.coloured(MEMORY), x, 318, align, shown, start=start),
+        *(Text(line, SMALL, x, y, align, shown) for line, y in zip(words, (368, 406), strict=True)),
+    ]

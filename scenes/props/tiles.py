@@ -14,8 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scenes.props.cube import Vector
-from scenes.stage.keys import arrive, leave, overshoot, ramp, smooth
+from scenes.props.signs import Signs
+from scenes.stage.keys import arrive, leave, overshoot, ramp, smooth, window
 from scenes.stage.palette import COMPUTE, MEMORY, PLATE, QUIET, STEEL, TEXT, mix
+from scenes.stage.plane import TextPlane
+from scenes.stage.type import CODE
 from scenes.stage.world import Boxes, Ribbons, World
 
 Floats = NDArray[np.float64]
@@ -89,7 +92,7 @@ class Tiles:
         return TOP + stacked(self.times, beat) + THREAD + 0.2
 
     def draw(self, world: World, beat: float) -> None:
-        self._ground(world)
+        self._ground(world, 1.0 - 0.6 * ramp(beat, self.times.opens, 2.0))
         centre, glow = self.places(beat), np.full((2, SIDE, SIDE), 0.35)
         for k, use in enumerate(self.times.uses):
             lit = _read(beat, use)
@@ -107,11 +110,14 @@ class Tiles:
         ends[1][:SIDE, 0], ends[1][SIDE:, 1] = right, front
         world.add(Ribbons.of(*ends, 0.1, MEMORY, 0.75 * lit, 0.6 * lit))
 
-    def _ground(self, world: World) -> None:
-        """Matrices as dark fields of memory, far and low; the SM as a podium with two slabs of shared memory."""
+    def _ground(self, world: World, awake: float) -> None:
+        """Matrices as dark fields of memory, far and low; the SM as a podium with two slabs of shared memory.
+
+        `awake` is how bright the fields are: less once they have handed over their tiles.
+        """
         flat = np.concatenate([field(x).reshape(-1, 2) for x in (-FIELD_X, FIELD_X)])
         origin = np.column_stack([flat - EDGE / 2, np.full(len(flat), 0.08)])
-        world.add(Boxes.of(origin, (EDGE, EDGE, 0.26), mix(PLATE, MEMORY, 0.34), 0.03, 0.7, shadow=0.0))
+        world.add(Boxes.of(origin, (EDGE, EDGE, 0.26), mix(PLATE, MEMORY, 0.34 * awake), 0.03 * awake, 0.7, shadow=0.0))
         wide = FIELD * PITCH + 0.5
         slabs = [(x - wide / 2, FIELD_Y - wide / 2, 0.0) for x in (-FIELD_X, FIELD_X)]
         world.add(Boxes.of(slabs, (wide, wide, 0.08), mix(PLATE, STEEL, 0.5), edge=0.9))
@@ -203,6 +209,24 @@ class Door:
         bars = [(-reach, DOOR - 0.07, TOP + high * shut) for high in (0.35, 0.95)]
         if shut > 0.03:
             world.add(Boxes.of(bars, (2 * reach, 0.14, 0.2 * shut), mix(QUIET, TEXT, 0.4), edge=0.7, shadow=0.0))
+
+
+def names(times: Times, door: Door, until: float) -> Signs:
+    """What stands in the world: the memory and the SM (up to beat `until`) by name, the barrier's own words on its beam."""
+    steel, cyan = CODE.coloured(mix(QUIET, TEXT, 0.3)), CODE.coloured(mix(MEMORY, TEXT, 0.25))
+    away, far = window(-9.0, until), window(-9.0, times.opens)
+    front = FIELD_Y - 8.4
+
+    def call(beat: float) -> TextPlane:
+        return TextPlane.standing("__syncthreads()", CODE, door.words(beat), 0.62, 0.0, "centre")
+
+    return Signs([
+        (TextPlane.standing("SM", steel, (-HALF + 0.4, NEAR - 0.02, 0.35), 0.8), away),
+        (TextPlane.lying("shared memory", cyan, (A_X, C_Y - 3.35, TOP + 0.01), 0.42, 0.0, "centre"), far),
+        (TextPlane.standing("DRAM  A", cyan, (-FIELD_X, front, 1.2), 1.1, 0.0, "centre"), far),
+        (TextPlane.standing("DRAM  B", cyan, (FIELD_X, front, 1.2), 1.1, 0.0, "centre"), far),
+        (call, lambda beat: min(1.0, door.up(beat))),
+    ])  # fmt: skip
 
 
 def slots(row: int) -> Floats:

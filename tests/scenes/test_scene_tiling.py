@@ -133,8 +133,32 @@ def test_figures_are_the_files(scene: Tiling) -> None:
     assert {"23 cycles", "a load from shared memory", "used × 2", "drawn 4 × 4, the kernel's are 32 × 32"} <= {
         placed.text for placed in texts(scene, 11.0)
     }
-    assert {"450 GB", "0.31 FLOP/B", "through the SM load path"} <= {placed.text for placed in texts(scene, 19.0)}
-    assert {"204 GB", "0.67 FLOP/B", "1D tiling"} <= {placed.text for placed in texts(scene, 21.5)}
+    assert {"550 GB", "15.9 GB", "the pile: through the SM load path", "the plate: from L2"} <= {
+        placed.text for placed in texts(scene, 17.0)
+    }
+    assert {"450 GB", "16.1 GB", "Shared-memory tile"} <= {placed.text for placed in texts(scene, 19.0)}
+    assert {"204 GB", "7.6 GB", "1D tiling", "a thread computes a column of outputs"} <= {
+        placed.text for placed in texts(scene, 21.5)
+    }
+
+
+def test_a_saving_is_told_at_the_level_where_it_was_measured(scene: Tiling, tmp_path: Path) -> None:
+    """On the H200 the tile in shared memory brings no fewer bytes from L2: L1 had reused them. Where it does, that is said."""
+    kept = "L1 had kept them: as many come from L2"
+    assert kept in {placed.text for placed in texts(scene, 19.0)}
+    document = json.loads((MEASUREMENTS / "nvidia-h200.json").read_text())
+    shared = next(rung for rung in document["ladders"]["gemm_fp32"]["rungs"] if rung["name"] == "shared")
+    shared["traffic"]["l2"]["counters"]["value"] /= 2
+    path = tmp_path / "halved.json"
+    path.write_text(json.dumps(document))
+    said = {placed.text for placed in texts(staged(path), 19.0)}
+    assert kept not in said and {"fewer come from L2", "8.0 GB"} <= said
+
+
+def test_plates_are_as_high_as_the_bytes_from_the_level_behind(scene: Tiling) -> None:
+    """550.1 GB through the load path, 15.85 GB of them from L2: one scale for both."""
+    pile = next(item for item in scene.props if isinstance(item, Pile))
+    assert pile.top(23.0)[2] / pile.plate() == pytest.approx(550.073 / 15.8518, rel=1e-4)
 
 
 def test_what_nobody_measured_is_an_outline_and_said() -> None:
