@@ -152,7 +152,8 @@ class Dataset:
         `latencies.dram.cycles`, `sweeps.stride.series.bandwidth.values.8`, `traces.launch.duration`,
         `traces.divergence.slowdown`, `all_reduce.bus_bandwidth.ring`, `device.memory.bandwidth` and `run.clock` (both of the
         main file), and the derived `derived.intensity.LADDER.RUNG`, `derived.achieved.LADDER.RUNG`,
-        `derived.of_level.LADDER.RUNG`, `derived.ridge.MEMORY_ROOF.MATH_ROOF`, `derived.fp32_lanes`.
+        `derived.of_level.LADDER.RUNG`, `derived.of_line.LADDER.RUNG.LINE`, `derived.ridge.MEMORY_ROOF.MATH_ROOF`,
+        `derived.fp32_lanes`.
         Raises DatasetKeyError for a key that could not exist.
         """
         self._reads |= {key, whose(key)}

@@ -63,6 +63,14 @@ def achieved(name: str, ladder: Ladder, rung: Rung, roofs: Mapping[str, Roof]) -
     return combine(rung.rate.value / next(iter(peak.values())).value, "", {**_rate_input(name, rung), **peak})
 
 
+def of_line(name: str, ladder: Ladder, rung: Rung, line: str) -> Quantity | None:
+    """A rung's rate over that of a vendor's library for the same problem, as a ratio; None where either was not measured."""
+    other = next((item.rate for item in ladder.lines if item.name == line), None)
+    if rung.rate is None or other is None:
+        return None
+    return combine(rung.rate.value / other.value, "", {**_rate_input(name, rung), f"ladders.{name}.lines.{line}.rate": other})
+
+
 def of_level(name: str, ladder: Ladder, rung: Rung, roofs: Mapping[str, Roof]) -> Quantity | None:
     """A rung's rate over its level's roof at the rung's intensity, as a ratio."""
     if ladder.level is None:

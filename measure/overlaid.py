@@ -109,10 +109,15 @@ class Overlay:
                         "achieved": lambda: derived.achieved(name, ladder, rung, roofs),
                         "of_level": lambda: derived.of_level(name, ladder, rung, roofs),
                     }[what]()
+            case ["of_line", name, rung_name, line]:
+                file = self.owners.get(f"ladders.{name}")
+                ladder = file.content.ladders[name] if file else None
+                rung = keys.step_into(ladder, ("rungs", rung_name), key)
+                quantity = derived.of_line(name, ladder, rung, line) if ladder and isinstance(rung, Rung) else None
             case _:
                 raise DatasetKeyError(
-                    f"key {key!r}: derived keys are intensity, achieved or of_level with LADDER.RUNG, ridge with two "
-                    "roofs, and fp32_lanes"
+                    f"key {key!r}: derived keys are intensity, achieved or of_level with LADDER.RUNG, of_line with "
+                    "LADDER.RUNG.LINE, ridge with two roofs, and fp32_lanes"
                 )
         return Reading(key, quantity, file.content.device, file.stem) if file and quantity else None
 

@@ -20,6 +20,7 @@ from measure.records import (
     Ladder,
     Measurements,
     Quantity,
+    ReferenceLine,
     Roof,
     Run,
     Rung,
@@ -99,6 +100,19 @@ def test_derived_readings_by_arithmetic(two: tuple[Path, Path]) -> None:
     assert achieved.quantity.reference == "from ladders.gemm_fp32.rungs.one.rate (measured), roofs.fp32.measured (measured)"
     bound = data.bound_by("gemm_fp32", "one")
     assert bound is not None and bound.roof == "load_path"
+
+
+def test_a_rung_beside_a_library(two: tuple[Path, Path], tmp_path: Path) -> None:
+    """6 TFLOP/s beside a library's 8 are 0.75 of it; without a line of that name there is no ratio."""
+    found = gpu("First", 6.0, 12.0, 4.0)
+    line = ReferenceLine("Vendor", q(8.0, "TFLOP/s"), name="vendor")
+    ladder = replace(found.ladders["gemm_fp32"], lines=(line,))
+    data = Dataset.open([schema.save(replace(found, ladders={"gemm_fp32": ladder}), tmp_path / "line.json")])
+    reading = data.get("derived.of_line.gemm_fp32.one.vendor")
+    assert reading is not None and (reading.quantity.value, reading.quantity.source) == (0.75, "derived")
+    assert "ladders.gemm_fp32.lines.vendor.rate (measured)" in reading.quantity.reference
+    assert data.get("derived.of_line.gemm_fp32.one.other") is None and data.fingerprint([reading.key])
+    assert Dataset.open([two[0]]).get("derived.of_line.gemm_fp32.one.vendor") is None
 
 
 def test_lanes_of_a_gpu_are_its_sms_times_the_lanes_of_one() -> None:
