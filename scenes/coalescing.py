@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import ClassVar
 
 import numpy as np
 
 from scenes.props.cube import Cube, Vector
-from scenes.props.lines import BASE, DEEP, EDGE, FACE, FRONT, LANES, ROWS, SECTORS, WORD, WORDS, Columns, Lines, places, seats
+from scenes.props.lines import BASE, DEEP, EDGE, FRONT, LANES, ROWS, SECTORS, WORD, WORDS, Lines, places, seats
 from scenes.props.seats import Hall
-from scenes.props.signs import Signs
+from scenes.props.signs import Sign, Signs
+from scenes.props.strides import Columns
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
-from scenes.stage.keys import Path, Track, pulse, ramp, smooth, window
+from scenes.stage.keys import Path, Track, linear, pulse, ramp, smooth, window
 from scenes.stage.overlay import Item, Number, Text
 from scenes.stage.palette import MEMORY, QUIET, TEXT, mix
 from scenes.stage.passage import Passage, Scenery
@@ -23,10 +24,10 @@ from scenes.stage.type import CODE, FACT, LABEL, NUMBER, SMALL
 from scenes.stage.ways import Packets, Ways
 from scenes.stage.world import Fog, Ground, Light, World
 
-LEFT, RIGHT = 96, 1824
+LEFT, RIGHT, FIRST = 96, 1824, 212
 SWEEP = "sweeps.coalescing"
 BACK = DEEP * ROWS + 1.6  # y of the columns, behind the sheet
-TALLEST = 7.2
+TALLEST = 5.0
 FASTEST = 4.2  # world units a beat at which words run where the warp reads side by side
 
 
@@ -39,27 +40,24 @@ class Coalescing(Passage):
     bars: ClassVar[int] = 6
 
     def construct(self) -> None:
-        # Bar 1: the warp asks for a line; the words leave on "trip" and are there on "all".  Bars 3 and 4: further
-        # apart from "scatter" to "lanes", where each has a sector of its own; a whole line apart on "fall".
-        at = (self.at(3), self.at(3, 2), self.at(3, 3), self.at(4, 3))
+        # Bar 1: the warp asks for a line; the words leave on "trip" and are there on "all".  Bar 3: further apart from
+        # "scatter" to "lanes", where each has a sector of its own, and on "and" a whole line of its own.
+        at = (self.at(3), self.at(3, 2), self.at(3, 3), self.at(3, 4))
         self.strides = ((0.0, 1), (at[0], 2), (at[1], 4), (at[2], 8), (at[3], 32))
         self.trip = (self.at(2), self.at(2, 3))
+        self.chart = self.at(4)  # "speed": the thread lands on the first column
         self.thread = Hall.of(self.data).thread % LANES
         self.measured = self.data.has(f"{SWEEP}.series.useful.values.1")
-        lines = Lines(self.strides, self.thread, self.at(1, 2), self.at(5, 2), self.trip, self.works)
+        lines = Lines(self.strides, self.thread, self.at(1, 2), self.chart + 0.5, self.trip, self.works)
         self.lines: Lines = self.prop(Scenery(self.light), lines)
         self.flow()
         self.columns = self.stand_columns()
+        self.stops = [stop for stop in self.ride() if stop[1] in self.columns.strides]
+        self.prop(Cube(self.seat, Track(EDGE).to(0.5, self.chart, 1.5), self.ducks, 0.8))
         self.letter()
         self.say_the_code()
-        self.say(1, self.at(1, 3), self.at(3) - 0.1)
-        self.say(8, self.at(3, 3) + 0.15, self.at(4, 3) - 0.1)
-        self.say(32, self.at(4, 3) + 0.15, self.at(5, 3) - 0.15)
-
-        # Bars 5 and 6: the thread rides down the whole curve, whose ends are said.
-        self.stops = [stop for stop in self.ride() if stop[1] in self.columns.strides]
-        self.prop(Cube(self.seat, Track(EDGE).to(0.5, self.at(5, 3), 1.5), self.ducks, 0.8))
-        self.say_the_ends()
+        self.say_the_line()
+        self.say_the_waste()
         self.camera_at = self.fly()
         self.finish()
 
@@ -70,12 +68,15 @@ class Coalescing(Passage):
         return ramp(beat, self.trip[1] - 0.05, 0.15) * (1.0 - ramp(beat, self.at(3) - 0.4, 0.4))
 
     def ride(self) -> list[tuple[float, int]]:
-        """On which beat the thread lands on the column of which stride."""
-        last = self.at(6)
-        return [(last - 2.0, 1), (last - 1.0, 2), (last, 4), (last + 0.5, 8), (last + 1.0, 16), (last + 2.0, 32)]
+        """On which beat the thread lands on the column of which stride: down on "has to fall", and up again in bar 6."""
+        down, up = self.at(4, 2), self.at(6)
+        return [
+            (self.chart, 1), (down, 2), (down + 0.5, 4), (down + 1.0, 8), (down + 1.5, 16), (down + 2.0, 32),
+            (up, 16), (up + 0.5, 8), (up + 1.0, 4), (up + 1.5, 2), (up + 2.0, 1),
+        ]  # fmt: skip
 
     def seat(self, beat: float) -> Vector:
-        """Among its lanes until bar 5; then from column to column."""
+        """Among its lanes until bar 4; then from column to column."""
         x, y, z = (float(v) for v in seats()[self.thread])
         for which, (lands, stride) in enumerate(self.stops):
             over = 0.4 if which else 1.5
@@ -90,13 +91,12 @@ class Coalescing(Passage):
         return 1.0 - 0.08 * pulse(beat) + 0.3 * self.works(beat) * pulse(beat, 0.2)
 
     def useful(self, stride: int) -> float:
-        """Measured useful bandwidth of a stride."""
         return self.read(f"{SWEEP}.series.useful.values.{stride}").quantity.value
 
     def flow(self) -> None:
         """Words on their way to the lanes: as dense for every stride, as fast as the bandwidth was measured."""
         seat = seats() + np.array([0.0, EDGE / 2, 0.42])
-        ends = [start for start, _ in self.strides[1:]] + [self.at(5, 3)]
+        ends = [start for start, _ in self.strides[1:]] + [self.chart + 0.5]
         for (start, stride), end in zip(self.strides, ends, strict=True):
             if not self.data.has(f"{SWEEP}.series.useful.values.{stride}"):
                 continue
@@ -113,100 +113,116 @@ class Coalescing(Passage):
         """A column for each measured stride; they come up as the stride passes them."""
         owned = self.data.sweep("coalescing")
         series = next((s for s in owned.value.series if s.name == "useful"), None) if owned else None
-        strides = (
-            sorted(int(stride) for stride in series.values if int(stride) <= LANES) if series else list(range(1, LANES + 1))
-        )
+        strides = sorted(k for k in map(int, series.values) if k <= LANES) if series else list(range(1, LANES + 1))
         passed = Track(0.0).to(1.0, self.trip[1], 0.6, smooth)
         for beat, stride in self.strides[1:]:
-            passed.to(float(stride), beat + 0.3, 0.6 if stride < LANES else 1.2, smooth)
-        return Columns(strides, BACK, TALLEST, cache(self.useful) if self.measured else None, passed)
+            passed.to(float(stride), beat + (0.3 if stride < LANES else 1.2), 0.6 if stride < LANES else 1.2, smooth)
+        # how many bytes DRAM delivered for one that is used, as counted; '' where that was not
+        counted = f"{SWEEP}.series.dram_counted.values"
+        self.waste = counted if self.measured and all(self.data.has(f"{counted}.{stride}") for stride in strides) else ""
+        told = Track(0.0).to(1.0, self.at(5, 3), 2.0, linear)
+        value, more = cache(self.useful) if self.measured else None, cache(self.carried) if self.waste else None
+        return Columns(strides, BACK, TALLEST, value, passed, more, told)
+
+    def carried(self, stride: int) -> float:
+        """Bandwidth that DRAM delivered for a stride: useful bytes times bytes delivered for each."""
+        return self.useful(stride) * self.read(f"{self.waste}.{stride}").quantity.value
 
     # ---- words ------------------------------------------------------------------------------------------------------------
 
     def say_the_code(self) -> None:
-        """What each lane reads, in code."""
-        shown = window(self.at(1, 2), self.at(5, 3))
+        """What each lane reads, in code: while it asks, and of the column that the thread stands on."""
 
         def code(beat: float) -> str:
-            stride = self.lines.stride(beat + 0.02)  # half a frame: the beat's own frame has it
-            return "x[lane]" if stride == 1 else f"x[lane * {stride}]"
+            beat += 0.02  # half a frame: the beat's own frame has it
+            on = next((stride for lands, stride in reversed(self.stops) if lands <= beat), self.lines.stride(beat))
+            return "x[lane]" if on == 1 else f"x[lane * {on}]"
 
-        self.text(Text(code, CODE, LEFT, 262, "left", shown, kind="clock"))
+        shown = window(self.at(1, 2), self.clock.beats + 9.0)
+        self.text(Text(code, CODE, LEFT, FIRST, "left", shown, kind="clock"))
         if not self.measured:
             words = f"bandwidth by stride not measured on {self.data.device.name}"
-            self.text(Text(words, LABEL, LEFT, 318, opacity=window(self.at(1, 2), self.clock.beats + 9.0)))
+            drawn = "outlines: share of the bytes that is used, by the addresses"
+            self.text(Text(words, LABEL, LEFT, FIRST + 56, opacity=shown), Text(drawn, SMALL, LEFT, FIRST + 104, opacity=shown))
 
     def sectors(self, stride: int) -> str | None:
         """The key of the sectors of a request: as counted, else as modelled."""
         keys = (f"{SWEEP}.series.sectors_{how}.values.{stride}" for how in ("counted", "model"))
         return next((key for key in keys if self.data.has(key)), None)
 
-    def say(self, stride: int, begin: float, end: float) -> None:
-        """Useful bandwidth on the left, sectors a request on the right, while a stride holds."""
-        key, shown = f"{SWEEP}.series.useful.values.{stride}", window(begin, end, 0.3)
+    def say_the_line(self) -> None:
+        """Useful bandwidth of a line read side by side; sectors of a load, of this one and of one whose lanes are scattered."""
+        near, far = window(self.at(1, 3), self.at(3) - 0.1, 0.3), window(self.at(3, 3) + 0.15, self.at(4, 4) - 0.2, 0.3)
+        key = f"{SWEEP}.series.useful.values.1"
 
         def bandwidth() -> Sequence[Item]:
             useful = figure(self.read(key), 2)
             return [
-                Number(useful, NUMBER.coloured(MEMORY), LEFT, 350, "left", shown),
-                Text("of useful bytes", SMALL.coloured(TEXT), LEFT, 400, "left", shown),
-                Text(useful.source, SMALL, LEFT, 440, "left", shown),
+                Number(useful, NUMBER.coloured(MEMORY), LEFT, FIRST + 92, "left", near),
+                Text("of useful bytes", FACT.sized(38), LEFT, FIRST + 144, "left", near),
+                Text(useful.source, SMALL, LEFT, FIRST + 186, "left", near),
             ]
 
-        def split() -> Sequence[Item]:
+        def split(stride: int, shown: Callable[[float], float]) -> Sequence[Item]:
             asked = figure(self.read(self.sectors(stride) or ""), 0, "sectors")
             return [
-                Number(asked, NUMBER, RIGHT, 318, "right", shown),
-                Text(f"of {WORD * WORDS // SECTORS} bytes for one load", SMALL.coloured(TEXT), RIGHT, 368, "right", shown),
-                Text(asked.source, SMALL, RIGHT, 408, "right", shown),
+                Number(asked, NUMBER, RIGHT, FIRST + 36, "right", shown),
+                Text(f"of {WORD * WORDS // SECTORS} bytes for one load", FACT.sized(38), RIGHT, FIRST + 88, "right", shown),
+                Text(asked.source, SMALL, RIGHT, FIRST + 130, "right", shown),
             ]
 
         if self.data.has(key):
-            self.text_later(shown, bandwidth)
-        if self.sectors(stride):
-            self.text_later(shown, split)
+            self.text_later(near, bandwidth)
+        for stride, shown in ((1, near), (8, far)):
+            if self.sectors(stride):
+                self.text_later(shown, partial(split, stride, shown))
 
-    def say_the_ends(self) -> None:
-        """The first and the last column's bandwidth at their tops."""
-        shown = window(self.at(5, 3) + 0.25, self.clock.beats + 9.0, 0.4)
-        if not self.measured:
-            return
+    def say_the_waste(self) -> None:
+        """How many bytes DRAM carries for one that is used, at the longest stride."""
+        shown, last = window(self.at(5, 1.5), self.clock.beats + 9.0, 0.4), self.columns.strides[-1]
 
-        def ends() -> Sequence[Item]:
-            items: list[Item] = []
-            for stride in (self.columns.strides[0], self.columns.strides[-1]):
-                bandwidth = figure(self.read(f"{SWEEP}.series.useful.values.{stride}"), 2)
-                items.append(Number(bandwidth, FACT.coloured(MEMORY), 0, -78, "centre", shown, self.columns.top(stride)))
-            source = f"useful bytes by stride, {bandwidth.source}"
-            return [*items, Text(source, SMALL, RIGHT, 318, "right", shown)]
+        def words() -> Sequence[Item]:
+            times = figure(self.read(f"{self.waste}.{last}"), 0, "x")
+            return [
+                Number(times, NUMBER, RIGHT, FIRST + 36, "right", shown),
+                Text("the bytes used come from DRAM", FACT.sized(38), RIGHT, FIRST + 88, "right", shown),
+                Text(f"{times.source}, at stride {last}", SMALL, RIGHT, FIRST + 130, "right", shown),
+            ]
 
-        self.text_later(shown, ends)
+        if self.waste:
+            self.text_later(shown, words)
 
     def letter(self) -> None:
         """What the line, the warp and the sheet are; the strides under their columns."""
         cyan, steel = CODE.coloured(mix(MEMORY, TEXT, 0.3)), LABEL.coloured(mix(QUIET, TEXT, 0.4))
-        first, later = window(0.0, self.trip[0] + 0.15, 0.4), window(self.at(3), self.at(5))
+        first, later = window(0.0, self.trip[0] + 0.15, 0.4), window(self.at(3), self.chart - 0.5)
         asking = window(0.0, self.at(3) - 0.5)
-        ends = window(self.at(4, 3), self.clock.beats + 9.0)
         line, before = (0.0, 1.3 * DEEP, BASE + 0.16), (0.0, FRONT - 1.2, 0.02)
-        signs = [
+        signs: list[Sign] = [
             (TextPlane.standing(f"one {WORD * WORDS}-byte line, {SECTORS} sectors", cyan, line, 0.46, 0.0, "centre"), first),
             (TextPlane.lying(f"a warp: {LANES} lanes, {WORD} bytes each", steel, before, 0.42, 0.0, "centre"), asking),
             (TextPlane.lying(f"each row of memory a line of {WORD * WORDS} bytes", cyan, before, 0.42, 0.0, "centre"), later),
         ]
-        marks = [stride for stride in (1, 8, 16, 24, 32) if stride in self.columns.strides]
-        for stride in marks:
-            at = (self.columns.x(stride), BACK - FACE - 0.02, 0.16)
-            words = f"stride {stride}" if stride == marks[0] else str(stride)
-            signs.append((TextPlane.standing(words, steel, at, 0.42, 0.0, "centre"), ends))
+        there = window(self.at(3, 4.5), self.clock.beats + 9.0)
+        signs += [(mark, there) for mark in self.columns.marks()]
+        if self.waste:
+            signs.append((self.columns.waste(), window(self.at(5, 2), self.clock.beats + 9.0)))
+        if self.measured:
+            for stride, since in ((self.columns.strides[0], self.chart + 1.0), (self.columns.strides[-1], self.at(4, 4))):
+                signs.append((self.rate(stride), window(since, self.clock.beats + 9.0, 0.3)))
         self.prop(self.columns, Signs(signs))
+
+    def rate(self, stride: int) -> Callable[[float], TextPlane]:
+        """The useful bandwidth of a column, standing beside its top."""
+        plane = cache(lambda: self.columns.rate(stride, figure(self.read(f"{SWEEP}.series.useful.values.{stride}"), 2)))
+        return lambda beat: plane()
 
     # ---- the picture ------------------------------------------------------------------------------------------------------
 
     def light(self, world: World, beat: float) -> None:
         out = ramp(beat, self.at(3) - 0.5, 3.0)
-        back = ramp(beat, self.at(5), 2.5)
-        world.light = Light(focus=(0.0, -1.0 + 9.0 * out + 8.0 * back), radius=10.0 + 12.0 * out, ambient=0.34)
+        back = ramp(beat, self.chart - 1.0, 1.5)
+        world.light = Light(focus=(0.0, -1.0 + 9.0 * out + 13.0 * back), radius=10.0 + 12.0 * out, ambient=0.34)
         world.fog = Fog(start=36.0, end=100.0)
         world.ground = Ground(spacing=2.4, extent=90.0)
 
@@ -217,13 +233,13 @@ class Coalescing(Passage):
             (3, (0.6, -1.6, 0.5, 18.0, -8, 27)),
             (6, (0.0, -1.4, 0.5, 19.5, 5, 25)),
             (8, (0.0, -0.4, 0.5, 22.0, 8, 26)),
-            (10, (0.0, 2.2, 0.5, 29.5, 7, 29)),
-            (12, (0.0, 3.0, 0.6, 32.0, 1, 28)),
-            (14, (0.0, 3.6, 0.8, 34.5, -5, 26)),
-            (16, (0.0, 5.2, 1.2, 36.0, -9, 22)),
-            (18.5, (0.2, 21.0, 4.2, 27.5, -6, 9)),
-            (22, (0.2, 21.0, 4.5, 26.5, 4, 8)),
-            (24, (1.0, 19.5, 4.0, 25.0, 8, 10)),
+            (10, (0.0, 2.6, 0.5, 29.0, 6, 28)),
+            (11.25, (0.0, 5.5, 1.0, 33.0, -3, 24)),
+            (12.25, (0.0, BACK, 3.3, 21.5, -13, 9)),
+            (16, (0.2, BACK, 3.3, 20.0, -6, 7)),
+            (20, (0.2, BACK, 3.3, 20.0, 6, 8)),
+            (22, (-0.4, BACK, 3.3, 19.0, 10, 9)),
+            (24, (-5.0, BACK, 4.4, 11.0, 12, 10)),
         ])  # fmt: skip
 
         def camera(beat: float) -> Camera:

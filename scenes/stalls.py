@@ -53,7 +53,8 @@ class Stalls(Passage):
         self.known = [level for level in LEVELS if self.data.has(f"latencies.{level.name}.cycles")]
         self.scale = self.one_scale()
         owned = self.data.ladder(LADDER)
-        self.why = greatest(owned.value.rungs[0]) if owned and owned.value.rungs else None
+        rung = owned.value.rungs[0] if owned and owned.value.rungs else None  # the ladder's first, the slow kernel
+        self.rung, self.why = (f"ladders.{LADDER}.rungs.{rung.name}", greatest(rung)) if rung else ("", None)
         # Bar 3: what near and far cost, side by side; from "wait" on the issue slots that stay empty; bars 5 and 6: why.
         self.meter, self.cause = self.at(3, 3), self.at(5)
         sunk = Track(1.0).to(0.0, self.cause - 1.0, 1.0)
@@ -111,8 +112,10 @@ class Stalls(Passage):
                 shown = window(begin, gone, 0.3)
                 self.text_later(shown, lambda n=name, x=x, a=align, s=shown: self.tell(n, x, a, s))  # type: ignore[misc]
         shown = window(ask + 0.5, self.at(3) - 0.2, 0.3)
-        said = f"1 beat = {self.scale.a_beat:.0f} cycles, for every wait"
-        self.text(Text(said, FACT.sized(38), LEFT, FIRST, "left", shown, kind="clock"))
+        said = Text(
+            f"1 beat = {self.scale.a_beat:.0f} cycles, for every wait", FACT.sized(38), LEFT, FIRST, "left", shown, kind="clock"
+        )
+        self.text(said)
         self.text(Text("half of them out, half back", SMALL.coloured(TEXT), LEFT, FIRST + 50, "left", shown))
 
     def tell(self, name: str, x: float, align: Align, shown: Callable[[float], float]) -> Sequence[Item]:
@@ -125,16 +128,10 @@ class Stalls(Passage):
 
     # ---- issue slots ----------------------------------------------------------------------------------------------------
 
-    def rung(self) -> str | None:
-        """The ladder's first rung, the slow kernel."""
-        owned = self.data.ladder(LADDER)
-        return owned.value.rungs[0].name if owned and owned.value.rungs else None
-
     def count_the_slots(self, x: float) -> bool:
         """Issued against idle slots of the first rung: as counted, else as estimated; whether either is there."""
-        rung = f"ladders.{LADDER}.rungs.{self.rung()}"
-        counted, estimated = f"{rung}.counters.issue_active", f"{rung}.figures.idle_issue_slots"
-        key = next((key for key in (counted, estimated) if self.rung() and self.data.has(key)), None)
+        counted, estimated = f"{self.rung}.counters.issue_active", f"{self.rung}.figures.idle_issue_slots"
+        key = next((key for key in (counted, estimated) if self.rung and self.data.has(key)), None)
         why = key is not None and self.why is not None
         last = self.cause if why else self.clock.beats + 9.0
         shown = window(self.meter + 2.3, last + 0.2 if why else last, 0.4)
@@ -175,7 +172,7 @@ class Stalls(Passage):
     def crowd(self, lane: int) -> Waiting:
         """The warps before the gate that they wait at most: rows in proportion to the counted share of their time."""
         rows = Track(0.0).to(1.0, self.cause + 1.0, 2.0, linear)
-        key = f"ladders.{LADDER}.rungs.{self.rung()}.counters.{PREFIX}{self.why}"
+        key = f"{self.rung}.counters.{PREFIX}{self.why}"
         opens = (self.at(5, 3), self.at(6))
         share = cache(lambda: self.read(key).quantity.value)
         return Waiting(lane, LANE, share, rows, opens, self.why in OF_MEMORY)
@@ -184,8 +181,8 @@ class Stalls(Passage):
         """What its warps wait for most, as counted; that it was not counted, where it was not."""
         name = self.why
         if name is None:
-            return [Text(f"why: not counted on {self.data.device.name}", SMALL.coloured(TEXT), LEFT, THIRD + 54, "left", shown)]
-        percent = figure(self.read(f"ladders.{LADDER}.rungs.{self.rung()}.counters.{PREFIX}{name}"), 0, "%", 100.0)
+            return [Text(f"why: not counted on {self.data.device.name}", SMALL.coloured(TEXT), LEFT, THIRD + 54, opacity=shown)]
+        percent = figure(self.read(f"{self.rung}.counters.{PREFIX}{name}"), 0, "%", 100.0)
         return [
             Number(percent, NUMBER.sized(104), LEFT, TOP + 8, "left", shown),
             Text("of its warps' time: at this gate", FACT.sized(38), LEFT, SECOND + 8, "left", shown),
@@ -210,7 +207,12 @@ class Stalls(Passage):
             place = point(level.gate, far + level.deep / 2, level.slabs * level.tall + (0.14 if near else 0.25))
             if name == "l2_far":  # before its stacks: behind them it would stand under what is said of DRAM
                 place = point(17.0, far - 3.3, 0.1)
-            signs.append((TextPlane.standing(NAMES[name], style, place, SIGN[name], 0.0, "centre"), seen))
+            signs.append(
+                (
+                    TextPlane.standing(NAMES[name], style, place, SIGN[name], 0.0, "right" if name == "shared" else "centre"),
+                    seen,
+                )
+            )
         if self.waiting is not None:
             words = GATES.get(self.why or "", self.why or "")
             at, shown = (self.waiting.middle, GATE - 0.26, HIGH + 0.28), window(self.cause + 0.2, self.clock.beats + 9.0, 0.4)

@@ -25,7 +25,6 @@ PITCH, GAP, DEEP = 0.5, 0.22, 0.66  # from word to word, between two sectors, fr
 BASE, TOP = 0.16, 0.12  # thickness of a sector and of a word on it
 FRONT = -3.4  # y of the warp
 EDGE = 0.38  # of a lane's block and of the thread
-PLINTH, FACE = 0.75, 0.45  # height of what the columns stand on; its front from their middles
 GLIDE = 0.4  # beats before its own in which a stride's words slide to their places
 
 
@@ -169,57 +168,3 @@ class Lines:
         at = start + (end - start) * u + np.array([0.0, 0.0, 4.0 * 0.5 * u * (1.0 - u)])
         edge = 0.7 * PITCH
         world.add(Boxes.of(at - np.array([edge / 2, edge / 2, 0.0]), (edge, edge, 0.22), MEMORY, 0.75, 0.8, alpha=shown))
-
-
-@dataclass(slots=True)
-class Columns:
-    """A column for each measured stride, `strides` in order, as high as its bandwidth: `tallest` for the best of them.
-
-    `value(stride)` reads a bandwidth, asked only from when its column rises; None: nothing was measured, outlines stand.
-    `passed(beat)` is the largest stride whose column has come up; the newest of them is bright.
-    """
-
-    strides: Sequence[int]
-    y: float
-    tallest: float
-    value: Callable[[int], float] | None
-    passed: Callable[[float], float]
-
-    def x(self, stride: int) -> float:
-        """Middle of a stride's column: that of its word of a line."""
-        return float(across(np.array([stride - 1]))[0])
-
-    def top(self, stride: int) -> Vector:
-        """Middle of the upper face of a stride's column."""
-        return self.x(stride), self.y, PLINTH + self.height(stride)
-
-    def height(self, stride: int) -> float:
-        """Of a column that has come up."""
-        return self.tallest * self.value(stride) / self.value(self.strides[0]) if self.value else 0.6 * self.tallest
-
-    def draw(self, world: World, beat: float) -> None:
-        self._plinth(world)
-        passed = self.passed(beat)
-        there = [stride for stride in self.strides if stride < passed + 1.0]
-        if not there:
-            return
-        rise = np.array([ramp(passed, stride - 1.0, 1.0, smooth) for stride in there])
-        tall = np.array([self.height(stride) for stride in there]) * rise
-        x, edge = np.array([self.x(stride) for stride in there]), 0.74 * PITCH
-        if self.value is None:
-            sides = np.concatenate([x - edge / 2, x + edge / 2])
-            a = np.column_stack([sides, np.full(len(sides), self.y), np.full(len(sides), PLINTH)])
-            b = a + np.column_stack([np.zeros((len(a), 2)), np.tile(tall, 2)])
-            lid = b.reshape(2, -1, 3)
-            world.add(Ribbons.of(np.concatenate([a, lid[0]]), np.concatenate([b, lid[1]]), 0.04, QUIET, 0.6))
-            return
-        bright = np.clip(1.0 - (passed - np.array(there)) / 3.0, 0.5, 1.0)
-        origin = np.column_stack([x - edge / 2, np.full(len(x), self.y - edge / 2), np.full(len(x), PLINTH)])
-        size = np.column_stack([np.full((len(x), 2), edge), np.maximum(tall, 0.01)])
-        colour = np.array(PLATE) + (np.array(MEMORY) - PLATE) * (0.5 + 0.4 * bright)[:, None]
-        world.add(Boxes.of(origin, size, colour, 0.22 + 0.3 * bright, 0.9))
-
-    def _plinth(self, world: World) -> None:
-        left, right = self.x(self.strides[0]) - 0.9, self.x(self.strides[-1]) + 0.9
-        origin, size = (left, self.y - FACE, 0.0), (right - left, FACE + 0.9, PLINTH)
-        world.add(Boxes.of([origin], size, mix(PLATE, STEEL, 0.5), edge=0.7))

@@ -16,6 +16,7 @@ from scenes import film
 from scenes.coalescing import BACK, TALLEST, Coalescing
 from scenes.props.cube import Cube
 from scenes.props.lines import FRONT, LANES, ROWS, SECTORS, places, sectors_of, words_of
+from scenes.props.strides import PLINTH
 from scenes.stage.palette import THREAD
 from scenes.stage.passage import Context, Window
 from scenes.stage.ways import Packets
@@ -71,7 +72,7 @@ def test_words_lie_in_their_lines() -> None:
 
 
 def test_the_lit_sectors_are_those_of_the_stride(scene: Coalescing) -> None:
-    for beat, stride in ((5.0, 1), (8.2, 2), (9.2, 4), (11.0, 8), (15.0, 32)):
+    for beat, stride in ((5.0, 1), (8.2, 2), (9.2, 4), (10.3, 8), (11.3, 32)):
         lit = np.flatnonzero(scene.lines.lit(beat).ravel() > 0.5)
         assert lit.tolist() == sectors_of(stride).tolist(), beat
         assert scene.lines.lit(beat).shape == (ROWS, SECTORS)
@@ -87,7 +88,9 @@ def test_scatter_and_fall_are_on_their_words(scene: Coalescing) -> None:
     }
     starts = {stride: beat for beat, stride in scene.strides}
     assert starts[2] == pytest.approx(words["scatter"]) and starts[8] == pytest.approx(words["lanes"])
-    assert starts[32] == pytest.approx(words["fall"])
+    assert starts[32] == pytest.approx(words["and"])  # each lane a line of its own
+    rides = {stride: beat for beat, stride in reversed(scene.stops)}
+    assert (rides[1], rides[2], rides[8]) == pytest.approx((words["speed"], words["has"], words["fall"]))
     assert scene.trip == pytest.approx((words["trip"], words["all"]))
 
 
@@ -96,6 +99,7 @@ def test_columns_are_as_high_as_the_bandwidth(scene: Coalescing) -> None:
     drawn = boxes(scene, 22.0)
     column = np.abs(drawn.origin[:, 1] + drawn.size[:, 1] / 2 - BACK) < 1e-3
     column &= np.abs(drawn.color - np.array(THREAD)).max(axis=1) > 1e-3
+    column &= drawn.origin[:, 2] == np.float32(PLINTH)
     order = np.argsort(drawn.origin[column, 0])
     tall = drawn.size[column, 2][order]
     expected = np.array([useful[stride] for stride in sorted(useful) if stride <= 32])
@@ -113,7 +117,7 @@ def test_words_come_as_fast_as_the_bandwidth(scene: Coalescing) -> None:
 def test_the_thread_rides_down_the_columns(scene: Coalescing) -> None:
     cube = next(item for item in scene.props if isinstance(item, Cube))
     assert cube.base(10.0)[1] == FRONT
-    for beat, stride in ((18.0, 1), (20.0, 4), (22.0, 32)):
+    for beat, stride in ((12.0, 1), (13.5, 4), (15.0, 32), (20.0, 16), (22.0, 1)):
         assert cube.base(beat) == pytest.approx(scene.columns.top(stride))
 
 
@@ -126,10 +130,23 @@ def test_exactly_one_cube_is_magenta(files: tuple[str, ...]) -> None:
 
 def test_figures_are_the_files(scene: Coalescing) -> None:
     assert {"x[lane]", "4.36 TB/s", "4 sectors"} <= texts(scene, 4.0)
-    assert {"x[lane * 8]", "0.56 TB/s", "32 sectors"} <= texts(scene, 11.0)
-    assert {"x[lane * 32]", "0.23 TB/s", "32 sectors"} <= texts(scene, 15.0)
-    ends = texts(scene, 21.0)
-    assert {"4.36 TB/s", "0.23 TB/s"} <= ends and "32 sectors" not in ends
+    assert {"x[lane * 8]", "32 sectors"} <= texts(scene, 10.8)
+    assert "x[lane * 8]" in texts(scene, 14.2)  # of the column that the thread stands on
+    world = World()
+    for item in scene.props:
+        item.draw(world, 18.0)
+    assert {"4.36 TB/s", "0.23 TB/s"} <= {plane.figure.text for plane in world.planes if plane.figure}
+    assert {"16 x", "the bytes used come from DRAM"} <= texts(scene, 18.0)
+
+
+def test_what_dram_carried_stands_on_what_was_used(scene: Coalescing) -> None:
+    drawn, useful, times = boxes(scene, 19.0), SERIES["useful"], SERIES["dram_counted"]
+    pale = np.abs(drawn.origin[:, 1] + drawn.size[:, 1] / 2 - BACK) < 1e-3
+    pale &= (drawn.origin[:, 2] > PLINTH + 0.1) & (np.abs(drawn.color - np.array(THREAD)).max(axis=1) > 1e-3)
+    assert pale.sum() == 31  # of the first stride nothing is wasted
+    top = (drawn.origin + drawn.size)[pale, 2][np.argsort(drawn.origin[pale, 0])] - PLINTH
+    expected = [TALLEST * useful[stride] * times[stride] / useful[1] for stride in range(2, 33)]
+    assert top == pytest.approx(expected, rel=1e-4)
 
 
 def test_what_nobody_measured_is_an_outline_and_said() -> None:
@@ -137,6 +154,7 @@ def test_what_nobody_measured_is_an_outline_and_said() -> None:
     assert "bandwidth by stride not measured on NVIDIA GeForce RTX 3090" in texts(made, 12.0)
     drawn = boxes(made, 22.0)
     assert (np.abs(drawn.origin[:, 1] + drawn.size[:, 1] / 2 - BACK) < 1e-3).sum() == 1  # the thread alone
+    assert made.columns.height(8) == pytest.approx(TALLEST / 8) and made.columns.height(2) == pytest.approx(TALLEST / 2)
     assert not [claim for claim in made.log.claims if claim.key.startswith("sweeps")]
 
 
@@ -147,5 +165,5 @@ def test_a_shorter_sweep_of_another_gpu_has_fewer_columns(tmp_path: Path) -> Non
     path = tmp_path / "other.json"
     path.write_text(json.dumps(document))
     made = staged(path)
-    assert list(made.columns.strides) == list(range(1, 9)) and [stride for _, stride in made.stops] == [1, 2, 4, 8]
-    assert "0.56 TB/s" in texts(made, 21.0)
+    assert list(made.columns.strides) == list(range(1, 9)) and [stride for _, stride in made.stops] == [1, 2, 4, 8, 8, 4, 2, 1]
+    assert {"8 x", "measured, at stride 8"} <= texts(made, 21.0)
