@@ -1,8 +1,9 @@
-"""Cores: a CPU has a few big ones, a GPU thousands of small ones; the chip is drawn from the device record, lane by lane."""
+"""Cores: a CPU has a few big ones, a GPU many small ones; the chip is drawn from the device record, lane by lane."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from scenes.props.cpu import FLOOR, SUNK, Cpu
 from scenes.props.cube import Cube, Vector
 from scenes.props.feed import feeds
 from scenes.props.journey import Journey, Needle
-from scenes.props.lanes import Floats, Lanes
+from scenes.props.lanes import TALL, Floats, Lanes
 from scenes.props.seats import APPROACH, CUT_LIGHT, SEAT, light_hall
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
@@ -23,12 +24,13 @@ from scenes.stage.palette import MEMORY
 from scenes.stage.passage import Passage, Scenery
 from scenes.stage.type import LABEL, NUMBER, SMALL, Align
 from scenes.stage.ways import Packets, Ways
-from scenes.stage.world import World
+from scenes.stage.world import Ground, World
 
 LEFT, RIGHT, BIG, FINE = 96, 1824, 300, 356  # places of the figures, design pixels
 APART = 13.0  # from the board to the middle of the CPU, world units
 OURS = 2  # the core that the thread stands on: in front, right of the middle
 GUEST, CELL = 0.3, 0.62  # edge of the thread on its SM, world units; in its cell, as a share of the lanes' pitch
+HOP = 4.5  # by how many times their height lanes rise with the ring
 WIDE, DEEP = 18.2, 8.9  # what the camera's distances are made for, world units
 
 
@@ -48,6 +50,8 @@ class Cores(Passage):
         self.home = (
             int(np.argmin(np.hypot(sms[:, 0] - 0.25 * chip.plan.die.x1, sms[:, 1] - 0.6 * chip.plan.die.y0))) if len(sms) else 0
         )
+        x0, y0, x1, y1 = chip.reach
+        self.far = max((x1 - x0) / WIDE, (y1 - y0) / DEEP, 0.5)  # of the camera, by the chip's size
         self.cpu = Cpu((chip.plan.board.x0 - APART, 0.0), self._rise, self._labour)
         self.lanes = self._lanes()
         self.prop(Scenery(self._light), self.cpu, chip)
@@ -56,9 +60,9 @@ class Cores(Passage):
         self.hud_shown.set(0.0, -1.0).to(1.0, self.at(1, 4), 1.0)
         self.way = way = self._journey()
         cube = self.prop(Cube(way.place, way.edge, stretch=way.stretch))
-        self.prop(Needle(cube, 1.1, Track(0.0).to(1.0, self.lands + 0.4, 0.4).to(0.0, self.at(6, 2), 0.8)))
-        named = Track(0.0).to(1.0, self.lands + 0.5, 0.4).to(0.0, self.at(4, 3), 0.5)
-        self.text(Text("our thread", LABEL, 0, -14, "centre", named, at=lambda beat: cube.top(beat, 1.13)))
+        self.prop(Needle(cube, 0.9 * self.far, Track(0.0).to(1.0, self.lands + 0.4, 0.4).to(0.0, self.at(6, 2), 0.8)))
+        named = Track(0.0).to(1.0, self.lands + 0.5, 0.4).to(0.0, self.at(6), 0.3)
+        self.text(Text("our thread", LABEL, 0, -14, "centre", named, at=lambda beat: cube.top(beat, 0.93 * self.far)))
 
         # "Many": out of each SM come its lanes, from the thread outwards; then all work, and memory feeds them on the beat.
         if self.lanes is not None:
@@ -66,10 +70,10 @@ class Cores(Passage):
         self._stream()
         self.camera_at = self._fly()
 
-        # What is drawn, what is counted, and where it comes from.
+        # What is drawn and counted, and where it comes from.
         shown = Track(0.0).to(1.0, self.at(1, 3), 0.4, arrive).to(0.0, self.leaps, 0.4)
         self.text(Text(f"{self.cpu.count} cores", NUMBER, LEFT, BIG, opacity=shown))
-        self.text(Text("a desktop CPU, drawn as an example", SMALL, LEFT, FINE, opacity=shown))
+        self.text(Text(f"{self.cpu.lanes} lanes each · a desktop CPU, drawn as an example", SMALL, LEFT, FINE, opacity=shown))
         self._count()
         self._facts()
         self.finish()
@@ -87,8 +91,7 @@ class Cores(Passage):
 
     def _labour(self, beat: float) -> Floats:
         """A task a beat for each core that stands; it lasts most of the beat."""
-        phase = (beat + 0.1) % 1.0
-        busy = ramp(phase, 0.0, 0.1) * (1.0 - ramp(phase, 0.5, 0.5)) * 0.7 + 0.3
+        busy = 0.3 + 0.7 * ramp((beat + 0.1) % 1.0, 0.0, 0.1) * (1.0 - ramp((beat + 0.1) % 1.0, 0.5, 0.5))
         return np.asarray(np.where(beat >= 0.5 * self._order() + 0.5, busy, 0.0))
 
     # ---- the thousands ----------------------------------------------------------------------------------------------------
@@ -113,13 +116,19 @@ class Cores(Passage):
         """The lanes come up in a wave of a bar from the thread outwards; the first on the word."""
         since = (beat - self.many + 0.4 - 1.6 * self._far()) / 0.5
         u = np.clip(since, 0.0, 1.0) - 1.0
-        return np.asarray(1.0 + u * u * (2.35 * u + 1.35)) * (since > 0.0)
+        return np.asarray(1.0 + u * u * (2.35 * u + 1.35)) * (since > 0.0) * (1.0 + HOP * self._ring(beat))
+
+    def _ring(self, beat: float) -> Floats:
+        """A ring that leaves the thread on each beat, from the fourth bar on until the camera comes near: 0..1 on each SM."""
+        on = ramp(beat, self.at(4) - 0.5, 0.5) * (1.0 - ramp(beat, self.at(6) - 0.2, 0.9))
+        away = self._far() + 0.05 - 1.25 * np.array([[beat % 1.0], [beat % 1.0 - 1.0]])  # from this beat's and the next one's
+        ring = np.exp(-((away / 0.16) ** 2)).max(axis=0)
+        return np.asarray(on * np.where(ring > 0.02, ring, 0.0))
 
     def _heat(self, beat: float) -> Floats:
-        """From the fourth bar on all lanes work; a ring of more runs through them on each beat until the camera comes near."""
+        """From the fourth bar on all lanes work, most where the ring runs through them, until the camera comes near."""
         on = ramp(beat, self.at(4) - 0.5, 1.0) * (1.0 - ramp(beat, self.at(6, 1.5), 1.75))
-        ring = np.exp(-(((self._far() - 1.25 * (beat - np.floor(beat)) + 0.05) / 0.16) ** 2))
-        return np.asarray(on * (0.42 + 0.5 * ring * (1.0 - ramp(beat, self.at(5, 4), 1.0))))
+        return np.asarray(on * (0.5 + 0.5 * self._ring(beat)))
 
     def _stream(self) -> None:
         """From the middle of the fourth bar on packets run along the memory's lines, two a beat."""
@@ -155,38 +164,38 @@ class Cores(Passage):
 
     def _floor(self, beat: float) -> float:
         """Height of what the thread stands on, on the chip."""
-        foot = self.chip.floor + (SM_IDLE if len(self.chip.plan.sms) else 0.0)
-        return foot if self.lanes is None else foot + float(self.lanes.height(beat)[self.home])
+        lanes = 0.0 if self.lanes is None else float(self.lanes.height(beat)[self.home])
+        return self.chip.floor + (SM_IDLE if len(self.chip.plan.sms) else 0.0) + lanes
 
     # ---- the picture ------------------------------------------------------------------------------------------------------
 
     def _light(self, world: World, beat: float) -> None:
-        x, y, _ = self.way.place(beat)
-        there, radius = ramp(beat, 1.0, 3.0), Track(CUT_LIGHT[0]).to(15.0, self.at(2), 3.0).to(13.0, self.at(3), 1.5)
-        radius.to(6.0, self.clock.beats, 4.0)
-        over = ramp(beat, self.leaps, self.lands - self.leaps)
-        back = ramp(beat, self.at(5, 3), 4.0)
+        (x, y, _), there = self.way.place(beat), ramp(beat, 1.0, 3.0)
+        radius = Track(CUT_LIGHT[0]).to(15.0, self.at(2), 3.0).to(13.0, self.at(3), 1.5).to(6.0, self.clock.beats, 4.0)
+        over, back = ramp(beat, self.leaps, self.lands - self.leaps), ramp(beat, self.at(5, 3), 4.0)
         cpu_x = x + (self.cpu.centre[0] - x) * there if beat < self.leaps else self.cpu.centre[0]
         focus = (cpu_x * (1.0 - over) + x * back * over, y * (1.0 - there) + y * back * over)
         level = Track(CUT_LIGHT[1]).to(1.15, self.at(2), 3.0).to(CUT_LIGHT[1], self.clock.beats, 3.5)
         light_hall(world, focus, radius(beat), level(beat), CUT_LIGHT[2] + 12.0 * there)
+        world.light = replace(world.light, ambient=0.28 - 0.1 * there, sheen=0.16 - 0.1 * there, bloom=1.0 + 0.5 * there)
+        world.ground = replace(world.ground or Ground(), reflect=0.5 + 0.5 * there if beat < self.lands else 0.0)
 
     def _fly(self) -> Callable[[float], Camera]:
         """In on the thread as the title left it, back over the towers, across to the board, round it, down into the cell."""
-        reach, start = self.chip.reach, (*self.cpu.middles()[OURS].tolist(), FLOOR + SUNK)
-        far = max((reach.x1 - reach.x0) / WIDE, (reach.y1 - reach.y0) / DEEP, 0.5)
-        (sx, sy), (cx, cy) = self._tile(), self.way.cell
-        cpu, foot, last = self.cpu.centre[0], self._floor(self.at(6)), 0.62 if self.lanes else 2.4
+        start = (*self.cpu.middles()[OURS].tolist(), FLOOR + SUNK)
+        (sx, sy), (cx, cy), far, cpu = self._tile(), self.way.cell, self.far, self.cpu.centre[0]
+        foot, last = self.chip.floor + (SM_IDLE + TALL if self.lanes else SM_IDLE), 0.62 if self.lanes else 2.4
         keys = [(beat, np.array(vector) + np.array([*start, 0.0, 0.0, 0.0])) for beat, vector in APPROACH[:2]]
         keys += [
-            (self.at(1, 3), np.array([cpu + 1.2, 0.0, 3.8, 19.0, -6.0, 27.0])),
-            (self.at(2), np.array([cpu - 0.2, 0.0, 3.5, 27.5, 14.0, 15.0])),
-            (self.at(2, 3), np.array([cpu, 0.0, 3.5, 26.5, 22.0, 12.0])),
-            (self.at(3), np.array([-0.8, 0.5, 0.9, 24.0 * far, -10.0, 21.0])),
-            (self.many, np.array([0.0, 0.3, 1.0, 20.0 * far, -4.0, 27.0])),
-            (self.at(4), np.array([0.0, 0.4, 1.1, 18.0 * far, 6.0, 27.0])),
-            (self.at(5), np.array([0.8, 0.4, 1.1, 18.0 * far, 20.0, 21.0])),
-            (self.at(6), np.array([sx * 0.7, sy * 0.5, 1.2, 15.5 * far, 26.0, 20.0])),
+            (self.at(1, 3), np.array([cpu - 1.4, 0.0, 3.9, 20.5, -6.0, 25.0])),
+            (self.at(2), np.array([cpu - 2.0, 0.0, 3.0, 25.0, 14.0, 12.0])),
+            (self.at(2, 3), np.array([cpu - 1.8, 0.0, 3.0, 23.5, 24.0, 9.5])),
+            (self.at(3), np.array([-0.8, 0.5, 0.9, 22.0 * far, -14.0, 21.0])),
+            (self.many, np.array([sx * 0.8, sy * 0.6, 1.5, 12.0 * far**0.5, -10.0, 27.0])),
+            (self.at(4), np.array([0.0, 0.3, 1.0, 17.5 * far, 2.0, 27.0])),
+            (self.at(5), np.array([1.0, 0.3, 1.1, 16.5 * far, 24.0, 19.0])),
+            (self.at(5, 3), np.array([1.6, 0.2, 1.1, 15.5 * far, 33.0, 18.0])),
+            (self.at(6), np.array([sx * 0.7, sy * 0.5, 1.1, 13.5 * far, 31.0, 20.0])),
             (self.at(6, 2), np.array([cx, cy, foot, 3.4, 20.0, 25.0])),
             (self.clock.beats, np.array([cx, cy, foot, last, 12.0, 24.0])),
         ]
@@ -220,7 +229,7 @@ class Cores(Passage):
         first = Track(0.0).to(1.0, self.lands + 0.3, 0.3, arrive).to(0.0, self.at(4), 0.3)
         second = Track(0.0).to(1.0, self.at(4) + 0.2, 0.25, arrive).to(0.0, self.at(5), 0.4)
         self._fact("device.sm_count", "number of SMs", "streaming multiprocessors", LEFT, first, "SMs")
-        self._fact("device.fp32_lanes_per_sm", "lanes of an SM", "for fp32 on every SM", LEFT, second, "lanes")
+        self._fact("device.fp32_lanes_per_sm", "lanes of an SM", "on every SM: fp32 multiply-adds", LEFT, second, "lanes")
         if not self.data.has("derived.fp32_lanes"):
             return
         shown = Track(0.0).to(1.0, self.many, 0.2, arrive).to(0.0, self.at(5), 0.4)
@@ -228,7 +237,7 @@ class Cores(Passage):
         def whole() -> list[Item]:
             shot = figure(self.read("derived.fp32_lanes"), 0, "lanes")
             counted = Counter(shot, lambda beat: ramp(beat, self.many, 4.0), NUMBER, RIGHT, BIG, "right", shown)
-            return [counted, Text(f"small cores: SMs × lanes of each, {shot.source}", SMALL, RIGHT, FINE, "right", shown)]
+            return [counted, Text(f"SMs × lanes of each, {shot.source}", SMALL, RIGHT, FINE, "right", shown)]
 
         self.text_later(shown, whole)
 
@@ -238,4 +247,4 @@ class Cores(Passage):
         memory, gib = self.data.device.memory, 2.0**-30
         stands = f"of memory {'beside the die' if self.chip.plan.stacked else 'around the package'}"
         self._fact("device.memory.size", "memory size", stands, LEFT, shown, f"GiB {memory.kind or ''}".strip(), gib)
-        self._fact("device.boost_clock", "clock", "highest clock", RIGHT, shown, "MHz")
+        self._fact("device.boost_clock", "clock limit", "highest clock allowed", RIGHT, shown, "MHz")

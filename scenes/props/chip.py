@@ -22,6 +22,7 @@ Work = Callable[[float], Floats]
 BOARD, PACKAGE, INTERPOSER, DIE = 0.24, 0.18, 0.06, 0.10  # thickness of each layer, world units
 SM_IDLE, SM_RISE = 0.07, 0.42  # height of an SM tile at rest, and what full work adds
 STACK_HEIGHT, CHIP_HEIGHT = 0.62, 0.20
+LAYERS = 8  # dies drawn in a stack of memory: no record tells how many there are
 SM_SIZE = (PITCH_X - GAP_X, PITCH_Y - GAP_Y)
 SUBSTRATE = mix(PLATE, STEEL, 0.45)
 SILICON = mix(PLATE, (0.10, 0.11, 0.15), 0.7)
@@ -124,10 +125,19 @@ class Chip:
             z = pile.slab(plan.interposer, z, INTERPOSER, SILICON, edge=0.5)
         if plan.stacked:
             for stack in plan.memory:
-                pile.slab(stack, z, STACK_HEIGHT, mix(PLATE, MEMORY, 0.17), edge=0.9, bevel=0.06, emission=0.02)
+                _stack(pile, stack, z)
         z = pile.slab(plan.die, z, DIE, mix(SILICON, STEEL, 0.25), edge=0.7)
         if plan.l2:
             pile.slab(plan.l2, z, 0.05, mix(PLATE, MEMORY, 0.20), edge=0.6, emission=0.02)
+
+
+def _stack(pile: Pile, rect: Rect, z: float) -> None:
+    """A stack of memory dies: LAYERS of them, a dark gap under each, and a lid that catches the light."""
+    layer = STACK_HEIGHT / (LAYERS + 1.5)
+    for _ in range(LAYERS):
+        z = pile.slab(rect.grown(-0.03), z, 0.3 * layer, mix(PLATE, MEMORY, 0.05), edge=0.0)
+        z = pile.slab(rect, z, 0.7 * layer, mix(PLATE, MEMORY, 0.34), edge=1.0, emission=0.05)
+    pile.slab(rect.grown(-0.02), z, 1.5 * layer, mix(PLATE, MEMORY, 0.26), edge=1.0, bevel=0.05, emission=0.03)
 
 
 def _components(pile: Pile, plan: Floorplan) -> None:

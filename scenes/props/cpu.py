@@ -1,6 +1,7 @@
-"""A processor of a few big cores: fat towers on a package, each with its arithmetic, its cache and a roof to stand on.
+"""A processor of a few big cores: fat towers on a package, each with its vector lanes, its cache and a roof to stand on.
 
-It is a drawing of no product: how many cores there are is a parameter, their looks are the same whatever that is.
+It is a drawing of no product: how many cores there are is a parameter, their looks are the same whatever that is.  A core has
+the lanes that desktop cores usually have: two units of 256 bits, each eight numbers of 32 bits wide.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from scenes.stage.world import Boxes, World
 
 Floats = NDArray[np.float64]
 SIDE, PITCH, TALL = 3.4, 4.3, 3.9  # width and depth of a core, from core to core, height at full rise
-BOARD, PACKAGE = 0.3, 0.35  # thickness of what it stands on
-FLOOR = BOARD + PACKAGE
+LANES, PIPES, FINS = 8, 2, 6  # fp32 lanes of a vector unit of 256 bits, such units in a core; fins on its side
+PACKAGE = 0.35  # thickness of what the cores stand on
+FLOOR = PACKAGE
 SUNK = 0.16  # height of a core that has not risen
 BODY = mix(STEEL, QUIET, 0.16)
 CACHE = mix(PLATE, MEMORY, 0.24)
 DARK = mix(PLATE, STEEL, 0.6)
-LIT = mix(PLATE, COMPUTE, 0.9)
+LIT = mix(PLATE, COMPUTE, 0.96)
 OUT = 0.05  # how far belts and windows stand out of a wall
 
 
@@ -44,18 +46,22 @@ class Cpu:
 
     def __post_init__(self) -> None:
         pile, around = Pile(), self.package
-        z = pile.slab(around.grown(5.0, 4.0), 0.0, BOARD, PLATE, edge=0.5, bevel=0.06)
         for side in (-1, 1):
             for k in range(4 * self.columns):  # capacitors along the package
                 x = around.x0 + 0.6 + k * (around.x1 - around.x0 - 1.2) / (4 * self.columns - 1)
                 y = around.y0 - 0.9 if side < 0 else around.y1 + 0.5
-                pile.slab(Rect(x - 0.2, y, x + 0.2, y + 0.4), z, 0.25, PART, edge=0.5, bevel=0.04)
-        pile.slab(around, z, PACKAGE, SUBSTRATE, edge=0.7, bevel=0.05)
+                pile.slab(Rect(x - 0.2, y, x + 0.2, y + 0.4), 0.0, 0.25, PART, edge=0.5, bevel=0.04)
+        pile.slab(around, 0.0, PACKAGE, SUBSTRATE, edge=0.7, bevel=0.05)
         self._still = pile.batch()
 
     @property
     def count(self) -> int:
         return self.columns * self.rows
+
+    @property
+    def lanes(self) -> int:
+        """Vector lanes of each core."""
+        return LANES * PIPES
 
     @property
     def package(self) -> Rect:
@@ -109,16 +115,26 @@ class Cpu:
         return np.column_stack([middles + np.array([x, y]), top])
 
     def _windows(self, world: World, middles: Floats, tall: Floats, work: Floats) -> None:
-        """Three slots on the front and on the right of each core, dark where it is idle and amber where it works."""
+        """A window for each vector lane on the front of each core, amber where it works; on its right, fins of bare metal."""
         n = len(tall)
-        high = 0.34 * np.clip((tall - 0.9) / (TALL - 0.9), 0.0, 1.0)
-        if not (high > 0.02).any():
+        up = np.clip((tall - 0.9) / (TALL - 0.9), 0.0, 1.0)
+        if not (up > 0.02).any():
             return
-        colour = np.array(DARK) + (np.array(LIT) - DARK) * work[:, None]
-        for k in range(3):
-            z = FLOOR + tall * (0.34 + 0.19 * k)
-            front = np.column_stack([middles[:, 0] - SIDE * 0.36, middles[:, 1] - SIDE / 2 - OUT, z])
-            right = np.column_stack([middles[:, 0] + SIDE / 2, middles[:, 1] - SIDE * 0.36, z])
-            for place, wide, deep in ((front, SIDE * 0.72, OUT), (right, OUT, SIDE * 0.72)):
-                size = np.column_stack([np.full(n, wide), np.full(n, deep), np.maximum(high, 0.01)])
-                world.add(Boxes.of(place, size, colour, 0.35 * work, edge=0.5, shadow=0.0))
+        pitch = SIDE * 0.84 / LANES
+        lane, pipe = (g.ravel() for g in np.meshgrid(np.arange(LANES), np.arange(PIPES)))
+        x = middles[:, :1] + (lane - (LANES - 1) / 2) * pitch - pitch * 0.31
+        z = FLOOR + tall[:, None] * (0.26 + 0.34 * pipe)
+        place = np.stack([x, np.broadcast_to(middles[:, 1:] - SIDE / 2 - OUT, x.shape), z], axis=-1).reshape(-1, 3)
+        high = np.repeat(np.maximum(0.27 * TALL * up, 0.01), len(lane))
+        size = np.column_stack([np.full(len(place), 0.62 * pitch), np.full(len(place), OUT), high])
+        busy = np.repeat(work, len(lane))
+        colour = np.array(DARK) + (np.array(LIT) - DARK) * busy[:, None]
+        world.add(Boxes.of(place, size, colour, 0.85 * busy, edge=0.5, shadow=0.0))
+        fin = np.repeat(
+            np.column_stack([middles[:, 0] + SIDE / 2, middles[:, 1] - SIDE * 0.4, np.full(n, FLOOR)]), FINS, axis=0
+        )
+        fin[:, 2] += np.repeat(tall, FINS) * np.tile(0.26 + 0.61 * np.arange(FINS) / (FINS - 1), n)
+        size = np.column_stack(
+            [np.full(n * FINS, OUT), np.full(n * FINS, SIDE * 0.8), np.repeat(0.05 * TALL * up + 0.01, FINS)]
+        )
+        world.add(Boxes.of(fin, size, mix(BODY, QUIET, 0.1), edge=0.9, shadow=0.0))

@@ -14,14 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scenes.props.chip import SM_IDLE, SM_SIZE, Chip
+from scenes.props.floorplan import CLUSTER_GAP, PITCH_X
 from scenes.stage.palette import COMPUTE, GROUND, QUIET, STEEL, mix
 from scenes.stage.world import Boxes, Ribbons, World
 
 Floats = NDArray[np.float64]
 FILL = 0.7  # share of its pitch that a cell fills
 TALL = 0.07  # height of a lane
+LEVEL, REACH = 1e-4, PITCH_X + CLUSTER_GAP + 0.01  # heights that are one height; from tile to next tile in a row, at most
 IDLE = mix(STEEL, QUIET, 0.34)
-WORKING = mix(STEEL, COMPUTE, 0.92)
+WORKING = mix(STEEL, COMPUTE, 0.97)
 
 
 def grid_of(lanes: int) -> tuple[int, int]:
@@ -49,7 +51,6 @@ class Lanes:
     rows: int = field(init=False)
     _near: NDArray[np.bool_] = field(init=False)
     _fine: NDArray[np.bool_] = field(init=False)
-    _runs: Floats = field(init=False)
 
     def __post_init__(self) -> None:
         self.columns, self.rows = grid_of(self.each)
@@ -58,9 +59,6 @@ class Lanes:
         far = np.hypot(*(corner - corner[self.hero[0]]).T)
         self._fine = index == self.hero[0]
         self._near = far < 0.95
-        fronts = np.unique(corner[:, 1])
-        rows = [corner[corner[:, 1] == y, 0] for y in fronts]
-        self._runs = np.array([(x.min(), x.max() + SM_SIZE[0], y) for x, y in zip(rows, fronts, strict=True)])
 
     @property
     def pitch(self) -> tuple[float, float]:
@@ -106,14 +104,22 @@ class Lanes:
         ])  # fmt: skip
         colour, glow = _coloured(np.repeat(warm, self.columns))
         world.add(Boxes.of(np.column_stack([x, y, np.full(len(x), self.foot)]), size, colour, glow, edge=0.6, shadow=0.0))
-        level = bool(np.ptp(tall) < 1e-6) and int(which.sum()) >= len(which) - 1
-        spans = np.column_stack([corner[:, 0], corner[:, 0] + SM_SIZE[0], corner[:, 1], high])
-        self._cuts(world, np.column_stack([self._runs, np.full(len(self._runs), high[0])]) if level else spans)
+        self._cuts(world, self._spans(np.column_stack([corner[:, 0], corner[:, 0] + SM_SIZE[0], corner[:, 1], high])))
+
+    def _spans(self, tiles: Floats) -> Floats:
+        """Tiles (N, 4) of left, right, front edge and height: those that stand in a row at one height joined to one span."""
+        tiles = tiles[np.lexsort((tiles[:, 0], tiles[:, 2]))]
+        new = np.ones(len(tiles), bool)
+        step = np.abs(np.diff(tiles[:, [2, 3]], axis=0)) > LEVEL
+        new[1:] = step.any(axis=1) | (np.diff(tiles[:, 0]) > REACH)
+        first = np.flatnonzero(new)
+        last = np.append(first[1:], len(tiles)) - 1
+        return np.column_stack([tiles[first, 0], tiles[last, 1], tiles[first, 2], tiles[first, 3]])
 
     def _cuts(self, world: World, spans: Floats) -> None:
         """The dark lines between cells: over spans (M, 4) of left, right, front edge and height, all rows of cells of each.
 
-        Where all lanes are equally high one span goes over a whole row of tiles.
+        Where lanes are equally high one span goes over many tiles of a row.
         """
         deep, lines = self.pitch[1], self.rows - 1
         left, right, front, high = np.repeat(spans, lines, axis=0).T
@@ -138,4 +144,4 @@ class Lanes:
 
 def _coloured(heat: Floats) -> tuple[Floats, Floats]:
     """Colour and glow of lanes: steel where they are idle, amber where they work."""
-    return np.array(IDLE) + (np.array(WORKING) - IDLE) * heat[:, None], 0.4 * heat
+    return np.array(IDLE) + (np.array(WORKING) - IDLE) * heat[:, None], 0.62 * heat
