@@ -188,7 +188,7 @@ class Stalls(Passage):
             Text("of its warps' time: at this gate", FACT.sized(38), LEFT, SECOND + 8, "left", shown),
             Text(f"stall reason {name}, {percent.source}", SMALL, LEFT, THIRD + 8, "left", shown),
             Text(REASONS.get(name, name), SMALL.coloured(TEXT), RIGHT, FIRST, "right", shown),
-            Text(f"a row = {100 / ROWS:.0f} % of their time", SMALL.coloured(TEXT), RIGHT, FIRST + 46, "right", shown),
+            Text(f"{ROWS} rows = all of their time", SMALL.coloured(TEXT), RIGHT, FIRST + 46, "right", shown),
         ]
 
     # ---- the picture ------------------------------------------------------------------------------------------------------
