@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import ClassVar
 
@@ -13,16 +13,18 @@ from numpy.typing import NDArray
 from scenes.props.cube import Cube
 from scenes.props.seats import APPROACH, CUT_LIGHT, REST, Floats, Hall, Plain, camera_of, light_hall
 from scenes.stage.keys import Path, Track, overshoot, ramp, smooth
-from scenes.stage.palette import QUIET
+from scenes.stage.palette import QUIET, THREAD, mix
 from scenes.stage.passage import Passage, Scenery
 from scenes.stage.plane import TextPlane
 from scenes.stage.type import FACT, HEADLINE
-from scenes.stage.world import World
+from scenes.stage.world import HORIZON_COLOR, Ground, World
 
 WORDS = ("HOW", "KERNELS", "CLIMB")
 # The title in the world: its left end, distance, azimuth that it faces; first foot, stair, height of capitals, gap.
 LEFT, FAR, FACING = -10.8, 4.0, 24.0
 FOOT, STAIR, TALL, SMALL_TALL, GAP = 2.6, 0.95, 1.4, 0.5, 0.92
+WAKES = mix((0.25, 0.27, 0.48), THREAD, 0.42)  # a seat in the light that leaves the cube
+DAWN = (0.19, 0.15, 0.34)
 # How far from the cube the seats have woken, beat by beat, in world units.
 REACH = (0.0, 1.2, 2.3, 3.6, 5.2, 7.2, 10.0, 14.0, 19.0, 25.0, 32.0, 41.0, 52.0, 70.0)
 
@@ -77,11 +79,11 @@ class Title(Passage):
         far = CUT_LIGHT[2]
         keys_of_light = [(0.0, (5.0, 1.0, far)), (self.at(2), (7.0, 1.0, far)), (self.at(3), (16.0, 1.1, far))]
         light = Path([*keys_of_light, (self.at(4), keys_of_light[-1][1]), (end, CUT_LIGHT)])
-        self.prop(Scenery(lambda world, beat: light_hall(world, (0.0, 0.0), *light(beat))))
+        self.prop(Scenery(lambda world, beat: self._arrange(world, beat, light)))
         self.prop(Cube(lambda beat: (0.0, 0.0, self._hop(beat)), size, stretch=self._stretch))
 
         # Let its neighbours rise, a ring further on each beat, until the plain is full.
-        self.prop(Plain(hall, self._height, self._heat))
+        self.prop(Plain(hall, self._height, self._heat, WAKES))
 
         # Begin low and close; rise and draw back as the plain grows; dive to the cube in the last two beats.
         keys: list[tuple[float, tuple[float, ...]]] = [
@@ -97,6 +99,15 @@ class Title(Passage):
         # Set the title as three stairs, a word a beat from the third downbeat, under it where the film's figures come from.
         self._set_title()
         self.finish()
+
+    def _arrange(self, world: World, beat: float, light: Path) -> None:
+        """Night around the cube; a dawn at the horizon comes with the title."""
+        light_hall(world, (0.0, 0.0), *light(beat))
+        dawn = ramp(beat, self.at(2, 3), 6.0)
+        sky = mix(HORIZON_COLOR, DAWN, dawn * (1.0 - ramp(beat, self.clock.beats - 2.0, 2.0)))
+        world.light = replace(world.light, ambient=0.1 + 0.18 * ramp(beat, self.clock.beats - 2.0, 2.0), bloom=1.3)
+        world.fog = replace(world.fog, color=sky)
+        world.ground = replace(world.ground or Ground(), horizon=sky, reflect=0.8 * (1.0 - ramp(beat, self.at(2), 2.0)))
 
     def _set_title(self) -> None:
         gone = self.at(4, 3.3)
@@ -139,4 +150,4 @@ class Title(Passage):
         return np.asarray(strength * clear * np.exp(-((distance - 9.0 * phase - 1.6) ** 2) / 2.2))
 
     def _heat(self, beat: float, distance: Floats) -> Floats:
-        return np.clip(1.0 - np.abs(self._front(beat) - distance) / 2.5, 0.0, 1.0) * 0.8 + 1.6 * self._swell(beat, distance)
+        return np.clip(1.0 - np.abs(self._front(beat) - distance) / 2.5, 0.0, 1.0) * 0.7 + 1.7 * self._swell(beat, distance)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from measure.dataset import Dataset
 from scenes.stage.camera import Camera
 from scenes.stage.keys import Path
-from scenes.stage.palette import STEEL, TEXT, mix
+from scenes.stage.palette import STEEL, TEXT, Colour, mix
 from scenes.stage.world import Boxes, Fog, Ground, Light, World
 
 Vector = tuple[float, float, float]
@@ -85,12 +85,13 @@ class Plain:
     """Seats to the horizon around the followed one, which is left out; `height(beat, distance, inside)` is each seat's height.
 
     `distance` (N,) is measured on the floor from the followed seat, `inside` (N,) tells the seats of the hall; a height of 0 or
-    less draws nothing.  `heat(beat, distance)` in 0..1 lights the edges.
+    less draws nothing.  `heat(beat, distance)` in 0..1 lights the edges, and as far as `lit` differs from IDLE the whole seat.
     """
 
     hall: Hall
     height: Callable[[float, Floats, NDArray[np.bool_]], Floats]
     heat: Callable[[float, Floats], Floats]
+    lit: Colour = IDLE
     across: int = 46  # seats left and right of the hall's middle
     near: int = 9  # rows before and
     far: int = 34  # behind the followed one
@@ -118,8 +119,9 @@ class Plain:
         h, heat = height[up], self.heat(beat, self._distance[up])
         origin = np.column_stack([self._x[up] - SEAT / 2, self._y[up] - SEAT / 2, np.zeros(len(h))])
         size = np.column_stack([np.full(len(h), SEAT), np.full(len(h), SEAT), h])
-        colour = np.array(IDLE)[None] * (1.0 + 0.5 * heat[:, None])
-        world.add(Boxes.of(origin, size, colour, edge=0.35 + 0.65 * heat))
+        share, glows = np.clip(heat, 0.0, 1.0), self.lit != IDLE
+        colour = np.array(IDLE) * (1.0 + 0.5 * heat[:, None]) * (1.0 - share[:, None]) + np.array(self.lit) * share[:, None]
+        world.add(Boxes.of(origin, size, colour, emission=0.55 * share * glows, edge=0.35 + 0.65 * heat))
 
 
 def camera_of(path: Path) -> Callable[[float], Camera]:

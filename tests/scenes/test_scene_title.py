@@ -99,6 +99,20 @@ def test_the_cube_stands_on_the_floor_on_every_beat(measured: Dataset) -> None:
         assert drawn.origin[cube, 2] == pytest.approx(0.0, abs=1e-6)
 
 
+def test_a_ring_of_light_leaves_the_cube_on_every_beat_and_none_is_as_bright_as_it(measured: Dataset) -> None:
+    scene = passage(Title, measured)
+    for beat in (8.0, 11.0, 13.0):
+        reached = []
+        for phase in (0.15, 0.35, 0.6):
+            drawn = boxes(scene, beat + phase)
+            thread = int(np.argmin(np.abs(drawn.color - np.array(THREAD, np.float32)).max(axis=1)))
+            far = np.hypot(*(drawn.origin[:, :2] + drawn.size[:, :2] / 2).T)
+            lit = (drawn.emission > 0.02) & (far < 12.0) & (np.arange(len(far)) != thread)
+            assert drawn.emission[lit].max() < drawn.emission[thread] + 1e-6
+            reached.append(float(np.average(far[lit], weights=drawn.emission[lit])))
+        assert reached == sorted(reached) and reached[-1] - reached[0] > 2.0
+
+
 def test_the_cut_into_indexing_is_seamless(measured: Dataset) -> None:
     title, indexing = passage(Title, measured), passage(Indexing, measured)
     end = title.clock.beats
