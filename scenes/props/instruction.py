@@ -40,9 +40,12 @@ FMA_FLOP = 2 * LANES  # of one FMA instruction of a warp: each lane multiplies a
 
 
 def instruction_of(rung: Rung | None) -> Instruction:
-    """That of a rung of the bf16 ladder: `wgmma_*` multiplies 64 x 16 by 16 x BN for four warps, all others issue mma.sync."""
+    """That of a rung on tensor cores: wgmma multiplies 64 x 16 by 16 x BN for four warps, all others issue mma.sync.
+
+    Built for sm_90a is what needs wgmma; all else runs on newer GPUs, too.
+    """
     build = rung.builds[-1] if rung and rung.builds else None
-    if build is None or not build.entry.startswith("wgmma"):
+    if build is None or not (build.entry.startswith("wgmma") or "-arch=sm_90a" in build.options):
         return MMA_SYNC
     sizes = dict(option[2:].split("=", 1) for option in build.options if option.startswith("-D") and "=" in option)
     return Instruction("wgmma", 64, int(sizes.get("BN", 256)), 16, 4)

@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scenes.props.cube import Vector
-from scenes.props.instruction import LANES, Instruction
-from scenes.stage.keys import Track, leave, overshoot, ramp
+from scenes.props.instruction import FMA_FLOP, LANES, Instruction
+from scenes.props.signs import Signs
+from scenes.stage.keys import Track, arrive, leave, overshoot, ramp, window
 from scenes.stage.overlay import Text, Value
 from scenes.stage.palette import COMPUTE, MEMORY, PLATE, QUIET, STEEL, TEXT, mix
-from scenes.stage.type import SMALL
+from scenes.stage.plane import TextPlane
+from scenes.stage.type import CODE, FACT, NUMBER, SMALL, Align, Style
 from scenes.stage.world import Boxes, World
 
 Floats = NDArray[np.float64]
@@ -34,12 +36,14 @@ LOW, HIGH = 0.16, 0.34  # heights of a lane at rest and at work
 class Tensor:
     """Stands with the middle of C on `foot`.
 
-    `apart` is 1 while the walls are far and 0 where they meet, at beat `meet`; `stand` 1 to 0 sinks them; `size` scales all.
+    `apart` is 1 while the walls are far and 0 where they meet, at beat `meet`; the products stand as a block until `falls`;
+    `stand` 1 to 0 sinks the walls; `size` scales all.
     """
 
     shape: Instruction
     foot: Vector
     meet: float
+    falls: float
     apart: Track
     stand: Track
     size: Track
@@ -76,7 +80,7 @@ class Tensor:
 
     def fallen(self, beat: float) -> float:
         """0..1, how far the products have come down into the sums."""
-        return ramp(beat, self.meet + 0.5, 1.1, leave)
+        return ramp(beat, self.falls, 1.1, leave)
 
     def draw(self, world: World, beat: float) -> None:
         stand, size = self.stand(beat), self.size(beat)
@@ -87,14 +91,14 @@ class Tensor:
                 (self.b(beat), (0.07, CELL * FILL * size, TALL * FILL * stand)),
             ):
                 middle = cells.reshape(-1, 3)
-                colour = mix(mix(PLATE, MEMORY, 0.7), MEMORY, near)
-                world.add(Boxes.of(middle - np.array(extent) / 2, extent, colour, 0.25 + 0.4 * near, 0.6, shadow=0.0))
+                colour = mix(mix(PLATE, MEMORY, 0.8), MEMORY, near)
+                world.add(Boxes.of(middle - np.array(extent) / 2, extent, colour, 0.35 + 0.3 * near, 0.6, shadow=0.0))
         self._sums(world, beat, size)
         self._products(world, beat)
 
     def _sums(self, world: World, beat: float, size: float) -> None:
-        base, warm = self.c(beat).reshape(-1, 3), ramp(beat, self.meet + 1.2, 0.4)
-        edge, tall = CELL * FILL * size, (0.04 + 0.12 * ramp(beat, self.meet + 1.2, 0.5, overshoot)) * size
+        base, warm = self.c(beat).reshape(-1, 3), ramp(beat, self.falls + 0.7, 0.4)
+        edge, tall = CELL * FILL * size, (0.04 + 0.12 * ramp(beat, self.falls + 0.7, 0.5, overshoot)) * size
         colour = mix(mix(STEEL, QUIET, 0.1), COMPUTE, warm)
         world.add(Boxes.of(base - (edge / 2, edge / 2, 0.0), (edge, edge, tall), colour, 0.4 * warm, 0.9, shadow=0.4))
 
@@ -154,7 +158,8 @@ class WarpLanes:
         product = ramp(beat, self.single - 0.05, 0.3, overshoot) * self.stand(beat)
         if product > 0.02:
             edge = np.array([CELL * FILL, CELL * FILL, TALL * FILL]) * product
-            world.add(Boxes.of(near + np.array([0.0, 0.0, tall + 0.12]) - edge / 2, edge, COMPUTE, 0.5, 0.8, shadow=0.3))
+            over = tall + 0.12 + 0.16 * ramp(beat, self.single + 0.4, 0.6)
+            world.add(Boxes.of(near + np.array([0.0, 0.0, over]) - edge / 2, edge, COMPUTE, 0.5, 0.8, shadow=0.3))
 
 
 @dataclass(slots=True)
@@ -163,10 +168,12 @@ class Card:
 
     lanes: WarpLanes
     beat: float
+    text: str
     ahead: float = 1.2  # beats before it lands that it comes into sight
+    stays: float = 0.9  # beats after it
 
     def shown(self, beat: float) -> float:
-        return ramp(beat, self.beat - self.ahead, self.ahead / 3) * (1.0 - ramp(beat, self.beat + 0.9, 0.5))
+        return ramp(beat, self.beat - self.ahead, self.ahead / 3) * (1.0 - ramp(beat, self.beat + self.stays, 0.5))
 
     def base(self, beat: float) -> float:
         floor = self.lanes.foot[2] + HIGH + 0.03
@@ -178,14 +185,15 @@ class Card:
 
     def draw(self, world: World, beat: float) -> None:
         shown = self.shown(beat)
+        Signs([(TextPlane.standing(self.text, CODE, self.words(beat), 0.15, 0.0, "centre"), self.shown)]).draw(world, beat)
         if shown > 0.01:
             wide = LANES * PITCH
             corner = (self.lanes.foot[0] - wide / 2, self.lanes.foot[1] + FRONT - LANE + 0.01, self.base(beat))
             world.add(Boxes.of(corner, (wide, 2 * LANE, 0.34), mix(STEEL, PLATE, 0.35), edge=1.2, alpha=0.95 * shown))
 
 
-def labels(tensor: Tensor, early: Value, late: Value) -> list[Text]:
-    """The shapes: over A and over B while they are apart (`early`), at the floor of sums once they have met (`late`)."""
+def labels(tensor: Tensor, apart: Value, shown: Value) -> list[Text]:
+    """The shapes: over A and over B while they are apart, right of the floor of sums for as long as it is `shown`."""
 
     def over(wall: Callable[[float], Floats], row: Callable[[Floats], Floats]) -> Callable[[float], Vector]:
         def at(beat: float) -> Vector:
@@ -195,14 +203,45 @@ def labels(tensor: Tensor, early: Value, late: Value) -> list[Text]:
         return at
 
     m, n, k = tensor.shape.m, tensor.shape.n, tensor.shape.k
-    wide, _ = tensor.reach(0.0)
+    wide, deep = tensor.reach(0.0)
     x, y, z = tensor.foot
     style = SMALL.coloured(TEXT)
     return [
-        Text(f"A  {m} × {k}", style, 0, -18, "centre", early, over(tensor.a, lambda cells: cells[:, -1]), yields=True),
-        Text(f"B  {k} × {n}", style, 0, -18, "centre", early, over(tensor.b, lambda cells: cells[-1]), yields=True),
-        Text(f"C  {m} × {n}", style, 22, 10, "left", late, (x + wide, y, z), yields=True),
+        Text(f"A  {m} × {k}", style, 0, -18, "centre", apart, over(tensor.a, lambda cells: cells[:, -1]), yields=True),
+        Text(f"B  {k} × {n}", style, 0, -18, "centre", apart, over(tensor.b, lambda cells: cells[-1]), yields=True),
+        Text(f"C  {m} × {n}", style, 20, 10, "left", shown, (x + wide, y + deep, z), yields=True),
     ]
+
+
+def arithmetic(tensor: Tensor, starts: float, single: float, ends: float) -> list[Text]:
+    """What one instruction is, left; what it multiplies and adds, counted as its tiles meet, and what an FMA does, right.
+
+    From beat `starts`, the FMA from `single`, all until `ends`; in design pixels.
+    """
+    shape, meet = tensor.shape, tensor.meet
+    shown, done = window(starts, ends), window(meet + 0.15, ends, 0.3)
+    beside, fair = window(single, ends, 0.25), window(single + 1.0, ends, 0.4)
+    who = "one warp" if shape.warps == 1 else f"{shape.warps} warps"
+    drawn = max(shape.m, shape.n) > max(tensor.cells)
+    cells = " × ".join(str(a // b) for a, b in zip((shape.m, shape.n), tensor.cells[:2], strict=True))
+    times = f"{shape.flop // FMA_FLOP:,}".replace(",", " ")
+
+    def counted(beat: float) -> str:
+        return f"{round(shape.flop * ramp(beat, meet, 1.0, arrive)):,} FLOP".replace(",", " ")
+
+    lines: list[tuple[str, Style, float, float, Align, Value]] = [
+        (f"{shape.name} {shape.shape}", FACT, 96, 262, "left", shown),
+        (f"{shape.lanes} lanes of {who}", SMALL, 96, 308, "left", shown),
+        ("issue it together", SMALL, 96, 350, "left", shown),
+        (f"a cell: {cells} values" if drawn else "", SMALL, 96, 392, "left", shown),
+        ("in one instruction", SMALL, 1824, 310, "right", done),
+        (f"{FMA_FLOP} FLOP", NUMBER.sized(64), 1824, 394, "right", beside),
+        ("in one fp32 FMA of a warp", SMALL, 1824, 442, "right", beside),
+        (f"× {times} the work,", SMALL.coloured(TEXT), 1824, 502, "right", fair),
+        ("though it takes longer", SMALL.coloured(TEXT), 1824, 544, "right", fair),
+    ]
+    texts = [Text(words, style, x, y, align, seen) for words, style, x, y, align, seen in lines]
+    return [*texts, Text(counted, NUMBER.sized(64).coloured(COMPUTE), 1824, 262, "right", done, kind="clock")]
 
 
 def _steps(count: int) -> Floats:
