@@ -122,28 +122,23 @@ def request_for(
 @measurements
 @track_option
 @steered
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The film to write (mp4).")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The file to write.")
+@click.option("--format", "form", type=click.Choice(["mp4", "webm", "gif", "webp", "mov-alpha"]), help="Default: mp4.")
+@click.option("--loop", is_flag=True, help="One scene as a silent loop without a seam, for slides.")
 @click.option("--jobs", type=click.IntRange(1), help="Processes to draw with (default: one a core).")
 @click.option("--dry-run", is_flag=True, help="Only list the segments: which are already drawn, which are not, and why.")
 def render(
     scenes: tuple[str, ...], quality: str, fps: int | None, specs: tuple[str, ...], track: str | None, asked: Asked,
-    output: Path | None, jobs: int | None, dry_run: bool,
+    output: Path | None, form: str | None, loop: bool, jobs: int | None, dry_run: bool,
 ) -> None:  # fmt: skip
-    """Render scenes by name, or the whole film, with sound.
+    """Render scenes by name, or the whole film, with sound; the film with all that it is posted with.
 
     `stage-reel` is a film of its own. Over a track of yours the film is laid anew: it cuts where the music changes.
     """
     request = request_for(scenes, quality, fps, specs, track, asked)
-    from scenes.render import make, report
-    from scenes.render.cache import Cache
-    from scenes.render.progress import reporter
+    from scenes.render.publish import verb
 
-    if dry_run:
-        click.echo(report.segments(make.survey(request, Cache()), request.quality))
-        return
-    whole = scenes[0] if len(scenes) == 1 else "film" if not scenes else "+".join(row.name for row in request.rows)
-    target = output or OUT / f"{whole}.mp4"
-    click.echo(report.summary(make.make(request, target, workers=jobs, reporter=reporter()), request.quality))
+    click.echo(verb.planned(request) if dry_run else verb.deliver(request, scenes, OUT, output, form, loop, jobs))
 
 
 @main.command()
@@ -279,7 +274,7 @@ def compare(a: str, b: str, png: Path | None, within: float | None, share: float
 
 
 @main.command()
-@click.argument("film", type=click.Path(path_type=Path), default=OUT / "film.mp4", required=False)
+@click.argument("film", type=click.Path(path_type=Path), default=OUT / "film" / "film.mp4", required=False)
 @click.option("--only", multiple=True, metavar="CHECK", help="Run this check only; may be given more than once.")
 @click.option("--track", metavar="FILE", help="The film's sound file, where it has moved since the render.")
 @measurements

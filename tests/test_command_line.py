@@ -48,7 +48,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 OPTIONS = {
     "render": ("-q", "--quality", "--fps", "--measurements", "--track", "--beats", "--bpm", "--first-downbeat", "--lyrics",
-               "-o", "--jobs", "--dry-run"),
+               "-o", "--format", "--loop", "--jobs", "--dry-run"),
     "still": ("-q", "--measurements", "--track", "--beats", "-o"),
     "scenes": ("--track", "--beats"),
     "beats": ("--beats", "--bpm", "--first-downbeat", "--lyrics", "-o"),
@@ -260,6 +260,8 @@ def test_a_bad_measurement_file_is_one_line(tmp_path: Path, verb: str, change: s
         (("render", "title", "--track", "none.mp3"), ("none.mp3", "no such file")),
         (("render", "title", "-q", "l", "-o", "film.avi"), ("film.avi", ".mp4")),
         (("render", "title", "-q", "l", "-o", "file/film.mp4"), ("file/film.mp4", "cannot be written")),
+        (("render", "title", "-q", "l", "--format", "gif", "-o", "film.mp4"), ("film.mp4", "gif ends in .gif")),
+        (("render", "title", "cores", "-q", "l", "--loop"), ("a loop is of one scene", "not of 2")),
         (("render", "title", "--frames"), ("No such option", "--frames")),
         (("still", "nosuch", "1"), ("no scene 'nosuch'",)),
         (("still", "title"), ("Missing argument", "BAR[:BEAT]")),

@@ -110,7 +110,7 @@ def make(
         spans = claims_file.spans_of(lookup.segment for lookup in lookups)
         chapters = [master.Chapter(span.scene, span.at, span.at + span.last - span.first) for span in spans]
         pieces = [master.Piece(entry.video, entry.frames) for entry in entries]
-        sound = _sound(request, [(span.first, span.last) for span in spans])
+        sound = sound_under(request, [(span.first, span.last) for span in spans])
         metadata = {"title": request.track.timeline.title, "comment": f"figures from {', '.join(names(request.dataset))}"}
         frames = master.write_film(target, pieces, sound, request.quality.fps, chapters, metadata)
     claims = merge(claim for entry in entries for claim in entry.claims)
@@ -205,7 +205,7 @@ def _traced(events: Iterator[Progress | Finished], path: Path) -> Iterator[Progr
         raise RenderError(f"{error}; the whole trace is in {path}", error.trace) from None
 
 
-def _sound(request: Request, spans: Sequence[tuple[int, int]]) -> NDArray[np.int16]:
+def sound_under(request: Request, spans: Sequence[tuple[int, int]]) -> NDArray[np.int16]:
     """The track's sound under some spans of frames, (n, 2) int16 at 48 kHz, one span after the other."""
     fps, track = request.quality.fps, request.sound if request.sound is not None else decode(request.track.path)
     end = round(request.track.timeline.duration * fps)
