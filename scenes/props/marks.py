@@ -11,7 +11,7 @@ import numpy as np
 from measure.dataset import Dataset, Reading
 from scenes.props.cube import Vector
 from scenes.props.instruction import data_type
-from scenes.props.peaks import Peaks
+from scenes.props.peaks import Peaks, instruction_under
 from scenes.props.roofline import HALF_DEPTH, Chart
 from scenes.stage.claims import figure
 from scenes.stage.keys import Track, arrive, window
@@ -73,7 +73,8 @@ def over_the_rung(
     key = peaks.beam(data)
     own = f"by {peaks.issued}" if peaks.issued and key == f"roofs.{peaks.roof}" else f"{data_type(data, peaks.ladder)} peak"
     told = [Told(key, own, lambda beat: beam, begins[0])]
-    lines = [] if key == f"roofs.{peaks.roof}" else [(f"roofs.{peaks.roof}", f"by {peaks.issued}", False, begins[0])]
+    below, by = f"roofs.{peaks.other}", instruction_under(data, peaks.other) if peaks.other else ""
+    lines = [(below, f"by {by}" if by else "other units", False, begins[0])] if peaks.other and below != key else []
     lines += [(peaks.line_rate, peaks.title_of_line(data), True, begins[1])] if peaks.line else []
 
     def rate(key: str) -> float:

@@ -21,6 +21,7 @@ class Peaks:
     """The fastest verified rung of a ladder, the roof of its units, and the vendor's line beside it ("" where there is none).
 
     `issued` is the instruction that the roof was measured with ("" where its record names none), `own` whether the rung's.
+    `other` is a roof of other instructions that the ladder's rungs were measured under, "" where there is none.
     """
 
     ladder: str
@@ -29,6 +30,7 @@ class Peaks:
     issued: str
     own: bool
     line: str
+    other: str = ""
 
     @classmethod
     def of(cls, data: Dataset, ladder: str) -> Peaks | None:
@@ -36,15 +38,14 @@ class Peaks:
         owned, rung = data.ladder(ladder), best_rung(data, ladder)
         if owned is None or rung is None:
             return None
-        name = rung.math_roof or owned.value.math_roof
-        roof = data.roof(name)
-        if roof is None or not data.has(f"roofs.{name}"):
+        name = next((roof for roof in (rung.math_roof, owned.value.math_roof) if roof and data.has(f"roofs.{roof}")), "")
+        if not name:
             return None
-        named = re.search(r"\((\S+)\)", roof.value.title)
-        issued = named[1] if named else ""
-        lines = [line for line in owned.value.lines if line.name]
+        issued, lines = instruction_under(data, name), [line for line in owned.value.lines if line.name]
+        own = issued in ("", instruction_of(rung).name)
         line = max(lines, key=lambda item: item.rate.value).name if lines else ""
-        return cls(ladder, rung, name, issued, issued in ("", instruction_of(rung).name), line)
+        below = owned.value.math_roof if owned.value.math_roof != name else "" if own else name
+        return cls(ladder, rung, name, issued, own, line, below if below and data.has(f"roofs.{below}") else "")
 
     def key(self, what: str) -> str:
         """The key of the rung's, such as its `rate`."""
@@ -79,3 +80,10 @@ class Peaks:
             return None
         said = f"of {self.title_of_line(data)}, {line.quantity.source}"
         return Ratio(figure(share, 2, ""), of, said, "RATE / LIBRARY")
+
+
+def instruction_under(data: Dataset, roof: str) -> str:
+    """The instruction that a roof was measured with, as its title has it in brackets; empty where it names none."""
+    owned = data.roof(roof)
+    named = re.search(r"\((\S+)\)", owned.value.title) if owned else None
+    return named[1] if named else ""

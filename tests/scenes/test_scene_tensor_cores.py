@@ -202,7 +202,19 @@ def test_a_roof_of_its_own_instruction_is_used(record: Any, tmp_path: Path) -> N
     shown = made.achieved()(TOPS)
     assert shown is not None and shown.figure.text == "0.88" and shown.peak == "of the wgmma roof, measured"
     assert made.second is not None and made.second.peak == 800.0
-    assert {"800 TFLOP/s", "by wgmma, measured"} <= {p.text for p in texts(made, 19.0)}
+    said = {p.text for p in texts(made, 19.0)}
+    assert {"800 TFLOP/s", "by wgmma, measured", "650 TFLOP/s", "by mma.sync, measured"} <= said
+
+
+def test_a_roof_that_was_not_measured_is_not_missed(record: Any, tmp_path: Path) -> None:
+    """A rung that names a roof which the file does not have is told beside the library all the same."""
+    roof = {"title": "Tensor cores, bf16 (wgmma)", "kind": "math"}
+    path = faster(record, tmp_path, 1.02, **roof)
+    document = json.loads(path.read_text())
+    del document["roofs"]["bf16_wgmma"]
+    path.write_text(json.dumps(document))
+    shown = staged(path).achieved()(TOPS)
+    assert shown is not None and shown.heading == "RATE / LIBRARY"
 
 
 def test_another_instruction_is_drawn_with_its_own_shape(record: Any, tmp_path: Path) -> None:
