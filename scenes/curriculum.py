@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import ClassVar
 
 from audio import tracks
@@ -12,27 +12,25 @@ from measure.records import Rung
 from scenes import film
 from scenes.props import credits
 from scenes.props.cube import Cube, Vector
+from scenes.props.end_card import FACING, EndCard
 from scenes.props.places import Place, Road
 from scenes.props.rungs import problem
 from scenes.props.sentence import Sentence
-from scenes.props.signs import Sign, Signs
+from scenes.props.signs import Signs
 from scenes.props.stairs import Stairs, one_by_one
 from scenes.stage.camera import Camera
 from scenes.stage.hud import Lamps, Ratio
-from scenes.stage.keys import Path, Track, arrive, overshoot, pulse, smooth, window
+from scenes.stage.keys import Path, Track, linear, pulse, ramp, smooth, window
 from scenes.stage.overlay import Item, Text
-from scenes.stage.palette import QUIET, TEXT
+from scenes.stage.palette import TEXT, THREAD
 from scenes.stage.passage import Passage, Scenery
-from scenes.stage.plane import TextPlane
-from scenes.stage.type import FACT, HEADLINE, LABEL, SMALL
+from scenes.stage.type import FACT, LABEL, SMALL
 from scenes.stage.world import Fog, Ground, Light, World
 
-LEFT = 96
-FRONT = 110.0  # how far up the road the staircase stands, world units
+LEFT, VALUES = 96, 440  # left edges of the credits' labels and of what is said of them
+FRONT = 110.0  # y of the staircase's front, world units
 CUBE = 3.0
-EYE, LOOK = (0.0, -20.0, 8.7), -6.4  # the view that shows the whole path: where from, degrees upwards
-WORDS = ("HOW", "KERNELS", "CLIMB")
-HIGH, TALL, FACING = 1.7, 0.6, 4.0  # capitals of the title and of the line under it, world units; azimuth they face
+OVERVIEW = (0.0, FRONT, -13.5, 161.0, 0.0, 12.0)  # keys of the view that shows the whole path
 
 
 class Curriculum(Passage):
@@ -42,32 +40,38 @@ class Curriculum(Passage):
     title: ClassVar[str] = "THE WHOLE PATH"
     chapter: ClassVar[str] = "CUDA for Deep Learning"
     bars: ClassVar[int] = 6
-    back: ClassVar[tuple[int, float]] = (2, 3.25)  # by then the camera stands where the road begins
-    credits: ClassVar[tuple[int, float]] = (3, 3.25)  # the signs have been read; the first line of the credits
+    back: ClassVar[tuple[int, float]] = (1, 4.5)  # by then the whole path is seen
+    first: ClassVar[tuple[int, float]] = (1, 4.0)  # "every": the first place lights up
+    climbs: ClassVar[tuple[int, float]] = (4, 1.0)  # "climb": the path has been told, the credits begin
     up: ClassVar[tuple[int, float]] = (5, 2.5)  # the last flight begins
     last: ClassVar[tuple[int, float]] = (6, 1.0)  # the song's last hit
 
     def construct(self) -> None:
-        # A staircase as high as the rungs are fast, the thread on its top; the road from the first place to it.
-        end, seen = self.clock.beats, window(self.at(1, 1.2), self.at(2, 1.4), 0.4)
-        self.stairs = Stairs(self.data, FRONT, self._steps_lit(), seen)
+        # A staircase as high as the rungs are fast, the thread on its top; before it the places of the film, verse by verse.
+        end, seen = self.clock.beats, window(self.at(1, 1.2), self.at(1, 3.4), 0.4)
+        rated = Track(0.0).to(1.0, self.at(*self.last) + 0.5, 0.5)
+        self.stairs = Stairs(self.data, FRONT, self._steps_lit(), seen, rated=rated)
         self.prop(Scenery(self._light), self.stairs, Cube(self._thread, CUBE, self._stretch, 0.8))
-        signs = Track(0.0).to(1.0, self.at(2, 2.1), 0.7).to(0.0, self.at(*self.credits) + 0.25, 0.5)
-        light = Path(
-            [(0.0, (FRONT,)), (self.at(*self.back), (-20.0,)), (self.at(*self.up), (0.0,)), (self.at(*self.last), (FRONT,))]
-        )
-        self.camera_at = self._travel()
-        whole = self.at(*self.back) + 1.5  # the middle of the time in which all signs are read
-        self.prop(Road(self._places(), self.view(whole), FRONT, self.view, signs, lambda beat: float(light(beat)[0])))
+        gone = self.at(*self.climbs) + 0.25
+        signs = Track(0.0).to(1.0, self.at(*self.back), 0.7).to(0.0, gone, 0.5)
+        there = Track(0.0).to(1.0, self.at(*self.back) - 0.5, 1.5).to(0.0, gone + 1.0, 1.0)
+        x, y, z, *orbit = OVERVIEW
+        self.road: Road = self.prop(Road(self._places(), Camera.orbit((x, y, z), *orbit), self._place_lit, signs, there))
 
         # The head-up display stays for the rates and leaves before the path opens; so do the rates.
-        self.hud_shown.to(0.0, self.at(2), 0.75)
+        self.hud_shown.to(0.0, self.at(1, 3.75), 0.75)
         self._tell_the_ladder(seen)
+        read = window(self.at(*self.back) + 0.25, gone, 0.4)
+        self.text(Text("every scene, its chapter before it", FACT, LEFT, 130, opacity=read))
+        self.text(Text(self.chapter, SMALL, LEFT, 180, opacity=read))
         self._roll_credits()
-        self._set_title()
+        about = [words for words in (problem(self.data), *self.footer().split(" · ")) if words]
+        self.card = EndCard(self.stairs, about)
+        self.prop(Signs(self.card.signs(self.at(*self.last))))
+        self.camera_at = self._travel()
 
         # After the last hit the light goes; what is left is the thread.
-        self.dim.to(0.55, end + self.tail - 0.4, 3.5)
+        self.dim.to(0.55, end + self.tail - 0.4, 2.0)
         self.finish()
 
     def setup(self) -> None:
@@ -88,20 +92,26 @@ class Curriculum(Passage):
         return owned.value.rungs if owned else ()
 
     def _steps_lit(self) -> Callable[[int, float], float]:
-        """Step after step they light up; they rest while the credits are read, and do so once more, to the last hit."""
-        count, up, last = max(len(self._rungs()), 1), self.at(*self.up), self.at(*self.last)
-        first, again = one_by_one(0.25, 2.75 / count), one_by_one(up, (last - up) / max(count - 1, 1))
-        rest = Track(1.0).to(0.4, self.at(*self.credits) + 0.5, 1.0)
-        return lambda k, beat: max(first(k, beat) * rest(beat), again(k, beat))
+        """Step after step they light up: as the ladder is told, as the path arrives, and once more to the last hit."""
+        count, up, last, climbs = max(len(self._rungs()), 1), self.at(*self.up), self.at(*self.last), self.at(*self.climbs)
+        told = (one_by_one(0.25, 2.3 / count), Track(1.0).to(0.15, self.at(*self.back), 1.0))
+        come = (one_by_one(climbs - 1.0, 1.5 / count), Track(1.0).to(0.4, climbs + 1.5, 1.0))
+        again = one_by_one(up, (last - up) / max(count - 1, 1))
+        return lambda k, beat: max(told[0](k, beat) * told[1](beat), come[0](k, beat) * come[1](beat), again(k, beat))
 
-    def _places(self) -> list[Place]:
-        """Every passage of the film but this one, with the title and the chapter that it shows itself."""
-        places = []
+    def _places(self) -> list[list[Place]]:
+        """Every passage of the film but this one with its chapter, in rows; a row ends with the passage in which it climbs."""
+        rows: list[list[Place]] = [[]]
         for row in film.FILM:
             if row.name != self.name:
-                scene = row.load()
-                places.append(Place(row.name, scene.title, scene.chapter.rpartition(", ")[2]))
-        return places
+                rows[-1].append(Place(row.name, row.load().chapter.rpartition("Ch. ")[2]))
+                if row.rungs:
+                    rows.append([])
+        return [places for places in rows if places]
+
+    def _place_lit(self, which: int, beat: float) -> float:
+        """One after another on the half beats, all of them a beat before the word "climb"."""
+        return ramp(beat, self.at(*self.first) + 0.5 * which - 0.1, 0.2)
 
     def _light(self, world: World, beat: float) -> None:
         dusk = smooth(min(max((beat - self.clock.beats) / max(self.tail - 0.5, 1.0), 0.0), 1.0))
@@ -128,27 +138,23 @@ class Curriculum(Passage):
             - 0.38 * (beat >= last) * pulse(min(beat - last, 0.999), 0.18)
         )
 
-    def _ahead(self, distance: float) -> Vector:
-        """A point so far along the line of sight of the view that shows the whole path."""
-        a = math.radians(LOOK)
-        return EYE[0], EYE[1] + distance * math.cos(a), EYE[2] + distance * math.sin(a)
-
     def _travel(self) -> Callable[[float], Camera]:
         """Keys of the camera: where it looks, distance, azimuth and elevation."""
         x, y, z = self.stairs.top
-        whole, back = self._ahead(130.0), self.at(*self.back)
+        card, distance = self.card.target, self.card.distance
+        whole, climbs = OVERVIEW, self.at(*self.climbs)
         path = Path([
             (self.at(1), (x - 4.0, y, z - 1.5, 34.0, 16.0, 3.0)),
-            (self.at(1, 2.5), (1.0, y, 13.0, 84.0, 7.0, 4.5)),
-            (self.at(1, 4), (0.5, y, 13.5, 87.0, 3.0, 5.0)),
-            (back, (*whole, 130.0, 0.0, -LOOK)),
-            (self.at(3, 3), (*whole, 131.0, 0.0, -LOOK)),
-            (self.at(4, 1.5), (-32.0, y, -1.5, 138.0, 3.0, 8.0)),
-            (self.at(*self.up), (-32.0, y, -0.5, 132.0, 6.0, 7.5)),
-            (self.at(5, 3.75), (x - 10.0, y, z - 1.0, 70.0, 8.0, 6.0)),
-            (self.at(*self.last), (x - 11.3, y, z + 0.4, 44.0, 8.0, 4.0)),
-            (self.clock.beats, (x - 11.3, y, z + 0.6, 42.5, 4.0, 5.0)),
-            (self.clock.beats + max(self.tail, 1.0), (x - 11.3, y, z + 0.8, 41.5, 2.0, 6.0)),
+            (self.at(1, 2.2), (1.0, y, 12.0, 80.0, 7.0, 4.5)),
+            (self.at(1, 3), (0.5, y, 12.0, 85.0, 5.0, 5.0)),
+            (self.at(*self.back), (*whole[:3], whole[3] - 1.0, 0.6, whole[5])),
+            (climbs - 0.5, (*whole[:3], whole[3] + 1.0, -0.6, whole[5])),
+            (climbs + 1.75, (-41.0, y, 2.5, 136.0, 3.0, 8.0)),
+            (self.at(*self.up), (-41.0, y, 3.0, 130.0, 6.0, 7.5)),
+            (self.at(5, 3.75), (*card, distance * 1.12, FACING + 5.0, 5.0)),
+            (self.at(*self.last), (*card, distance * 1.02, FACING + 2.0, 4.0)),
+            (self.clock.beats, (*card, distance, FACING, 4.0)),
+            (self.clock.beats + max(self.tail, 1.0), (*card, distance * 0.985, FACING - 1.5, 4.0)),
         ])  # fmt: skip
 
         def camera(beat: float) -> Camera:
@@ -181,43 +187,21 @@ class Curriculum(Passage):
         self.text_later(shown, words)
 
     def _roll_credits(self) -> None:
-        """A line each half beat; all of them leave for the last flight."""
-        begin, out = self.at(*self.credits) + 0.25, self.at(*self.up) + 0.5
+        """The GPU, then a table: its rows come in one run, and all of them leave for the last flight."""
+        begin, out = self.at(*self.climbs) + 0.5, self.at(*self.up) + 0.5
 
         def roll() -> Sequence[Item]:
             own = self.timeline.title == tracks.default().timeline.title
-            lines = credits.lines(self.data, own, self.timeline.title)
-            items: list[Item] = [Text(self.data.device.name, FACT, LEFT, 168, opacity=window(begin, out))]
-            step = min(0.5, 3.5 / max(len(lines), 1))
-            for k, line in enumerate(lines):
-                parts = [(part, SMALL.coloured(QUIET if isinstance(part, str) else TEXT)) for part in line]
-                items.append(Sentence(parts, LEFT, 232 + 56 * k, "left", window(begin + step * (k + 1), out)))
+            rows = credits.rows(self.data, own, self.timeline.title)
+            lead = min(58.0, 600.0 / max(len(rows), 1))
+            items: list[Item] = [Text(self.data.device.name, FACT.sized(64), LEFT, 140, opacity=window(begin, out))]
+            drawn = Track(0.0).to(1.0, begin + 0.125 * (len(rows) + 1), 0.125 * len(rows), linear)
+            items.append(credits.Rule(VALUES - 36, 186, 186 + lead * (len(rows) - 0.2), THREAD, drawn, window(begin, out)))
+            for k, (label, line) in enumerate(rows):
+                y, shown = 218 + lead * k, window(begin + 0.125 * (k + 1), out)
+                items.append(Text(label, SMALL, VALUES - 72, y, "right", shown))
+                parts = [(part, LABEL.coloured(TEXT)) for part in line]
+                items.append(Sentence(parts, VALUES, y, "left", shown))
             return items
 
         self.text_later(window(begin, out), roll)
-
-    def _set_title(self) -> None:
-        """The title over the stairs, a word each half beat, the last on the last hit; then whose figures these are."""
-        x, _, z = self.stairs.top
-        left = x - 3.2 - 0.9 * (len(WORDS) - 1) - sum(map(_width, WORDS))
-        signs, reached = list[Sign](), left
-        for k, word in enumerate(WORDS):
-            rise = Track(0.0).to(1.0, self.at(*self.last) - 0.5 * (len(WORDS) - 1 - k), 0.5, overshoot)
-            signs.append((partial(_rising, word, (reached, FRONT - 2.0, z + 1.7 + 1.0 * k), rise), rise))
-            reached += _width(word) + 0.9
-        named = Track(0.0).to(1.0, self.at(*self.last) + 0.5, 0.5, arrive)
-        place, style = (left, FRONT - 2.0, z + 0.3), FACT.coloured(QUIET)
-        byline = cache(lambda: TextPlane.standing(self.footer(), style, place, TALL, FACING))
-        signs.append((lambda beat: byline(), named))
-        self.prop(Signs(signs))
-
-
-def _rising(word: str, place: Vector, rise: Track, beat: float) -> TextPlane:
-    """A word of the title on its way up to its place."""
-    x, y, z = place
-    return TextPlane.standing(word, HEADLINE, (x, y, z - 3.0 * (1.0 - rise(beat))), HIGH, FACING)
-
-
-def _width(word: str) -> float:
-    """Of a word of the title, world units."""
-    return TextPlane.standing(word, HEADLINE, (0.0, 0.0, 0.0), HIGH).width

@@ -1,67 +1,92 @@
-"""What the film was drawn from, in lines for its credits: all of it asked for from the measurements."""
+"""What the film was drawn from, as a table for its credits: all of it asked for from the measurements."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from measure.dataset import Dataset
+from scenes.props.rungs import LADDER, problem
 from scenes.stage.claims import Figure, figure
+from scenes.stage.overlay import Canvas, Value, value_at
+from scenes.stage.palette import Colour
 
 SUBJECTS = (
     ("roofs.fp32", "roofs"),
     ("latencies.dram", "latencies"),
-    ("ladders.gemm_fp32", "fp32 GEMM"),
+    (f"ladders.{LADDER}", ""),  # by the type and size of its own problem
     ("ladders.gemm_bf16", "tensor cores"),
     ("ladders.attention", "attention"),
     ("ladders.gemv", "quantised GEMV"),
+    ("sweeps.coalescing", "strides"),
     ("traces.index", "index"),
     ("traces.launch", "launch"),
     ("traces.divergence", "divergence"),
 )  # fmt: skip
-WIDTH = 47  # letters of a line
+WIDTH = 46  # letters of a line
 Line = Sequence[str | Figure]
+Row = tuple[str, Line]  # what it is ('' goes on from the row above), and what the measurements say
 
 
-def lines(data: Dataset, own: bool, song: str) -> list[Line]:
-    """GPU, software, clock and date; what was measured, what was published and what is not there; whose song and pictures.
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """An upright hairline at design pixel `x` from `top` down to `bottom`, as far as `drawn`, 0..1."""
+
+    x: float
+    top: float
+    bottom: float
+    colour: Colour
+    drawn: Value
+    opacity: Value = 1.0
+
+    def draw(self, canvas: Canvas) -> None:
+        drawn, opacity = value_at(self.drawn, canvas.beat), value_at(self.opacity, canvas.beat)
+        if drawn > 0.004 and opacity > 0.004:
+            canvas.line(self.x, self.top, self.x, self.top + (self.bottom - self.top) * drawn, 5.0, self.colour, opacity)
+
+
+def rows(data: Dataset, own: bool, song: str) -> list[Row]:
+    """Date, software and clock; what was measured, what was published and what is not there; whose song and pictures.
 
     `own` says that the song is the project's.
     """
-    run, told = data.run, list[Line]()
+    run, told = data.run, list[Row]()
     if run is None:
-        told.append(["every figure published or from the datasheet"])
+        told.append(("figures", ["published, or from the datasheet"]))
     else:
-        told.append([f"measured {run.date[:10]} · driver {run.driver or 'unknown'}"])
-        told.append([f"CUDA {run.cuda_driver or 'unknown'} · NVRTC {run.nvrtc or 'unknown'} · CuPy {run.cupy or 'unknown'}"])
+        told.append(("date", [run.date[:10]]))
+        told.append(("driver", [run.driver or "unknown"]))
+        software = f"CUDA {run.cuda_driver or 'unknown'} · NVRTC {run.nvrtc or 'unknown'} · CuPy {run.cupy or 'unknown'}"
+        told.append(("software", [software]))
         clock = data.get("run.clock")
         if clock is not None:
-            told.append(["SM clock ", figure(clock, 0), *([f" · {run.notes[0].removeprefix('clock ')}"] if run.notes else [])])
-        told.append(["each kernel checked against float64,"])
-        told.append(["before and after it was timed"])
-    there = [name for key, name in SUBJECTS if data.has(key)]
+            held = f" · {run.notes[0].removeprefix('clock ')}" if run.notes else ""
+            told.append(("SM clock", [figure(clock, 0), f" while running{held}"]))
+        told += wrapped("checked", "each kernel against float64, before and after it was timed")
+    there = [name or problem(data) for key, name in SUBJECTS if data.has(key)]
     if there:
-        told += [[line] for line in wrapped(("shown: " if run is None else "measured: ") + ", ".join(there))]
-    told += [[line] for line in _others(data)]
-    whose = "song and pictures: the project's own" if own else f"music: {song} · pictures: the project's own"
-    return [*told, *([line] for line in wrapped(whose))]
+        told += wrapped("shown" if run is None else "measured", ", ".join(there))
+    told += _others(data)
+    return [*told, *wrapped("song", f"{song}, the project's own" if own else song), *wrapped("pictures", "the project's own")]
 
 
-def _others(data: Dataset) -> list[str]:
+def _others(data: Dataset) -> list[Row]:
     """All-reduce with its own device and source; what is absent, with the reason where the file gives one."""
-    server, said = data.all_reduce(), []
+    server, said = data.all_reduce(), list[Row]()
     if server is not None:
         source = "published" if server.run is None else f"measured {server.run.date[:10]}"
-        said += wrapped(f"all-reduce: {source}, {server.device.name}")
-    absent = [name for key, name in SUBJECTS if not data.has(key)]
+        said += wrapped("all-reduce", f"{source}, {server.device.name}")
+    absent = [name or "GEMM ladder" for key, name in SUBJECTS if not data.has(key)]
     absent += ["all-reduce"] if server is None else []
     if absent:
         reason = data.why_absent("all_reduce").split(";")[0].split(":")[0] if absent == ["all-reduce"] else ""
-        said += wrapped("not measured: " + ", ".join(absent) + (f" ({reason})" if reason else ""))
+        said += wrapped("not measured", ", ".join(absent) + (f" ({reason})" if reason else ""))
     return said
 
 
-def wrapped(text: str, width: int = WIDTH) -> list[str]:
-    """Lines of at most so many letters, broken between words; the following ones are set in."""
+def wrapped(label: str, text: str, width: int = WIDTH) -> list[Row]:
+    """Rows of at most so many letters, broken between words; the label stands before the first."""
     import textwrap
 
-    return textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False)
+    lines = textwrap.wrap(text, width, break_on_hyphens=False)
+    return [(label if k == 0 else "", [line]) for k, line in enumerate(lines)]

@@ -39,7 +39,7 @@ class Step:
 class Stairs:
     """Steps of the fp32 GEMM ladder, their fronts at `y`, centred on `x`; `lit(k, beat)` 0..1 is each one's light.
 
-    `told(beat)` is the opacity of rates and names. Heights are proportional to the rates.
+    `told(beat)` is the opacity of rates and names, `rated(beat)` of the rates alone. Heights are proportional to the rates.
     """
 
     data: Dataset
@@ -47,6 +47,7 @@ class Stairs:
     lit: Callable[[int, float], float]
     told: Callable[[float], float]
     x: float = 0.0
+    rated: Callable[[float], float] = lambda beat: 0.0
     steps: tuple[Step, ...] = field(init=False)
     broad: float = field(init=False)
     _planes: list[TextPlane] | None = field(init=False, default=None)
@@ -90,12 +91,14 @@ class Stairs:
             if not step.rate:
                 a, b = frames(np.array([(step.x + 0.12, self.y, 0.0)]), (self.broad - 0.24, DEEP, LOW))
                 world.add(Ribbons.of(a, b, 0.08, mix(STEEL, TEXT, 0.4), 0.8))
-        shown = self.told(beat)
-        if shown > 0.004:
+        told, rated = self.told(beat), self.rated(beat)
+        if max(told, rated) > 0.004:
             if self._planes is None:
                 self._planes = [plane for step in self.steps for plane in self._letters(step)]
             for plane in self._planes:
-                world.add(plane.shown(shown, 0.2))
+                shown = told if plane.figure is None else max(told, rated)
+                if shown > 0.004:
+                    world.add(plane.shown(shown, 0.2))
 
     def _letters(self, step: Step) -> list[TextPlane]:
         """The rate on the step's front and the name that runs up to it; over a step that is too low for them."""
@@ -106,12 +109,12 @@ class Stairs:
         upright = TextPlane(words, LABEL.coloured(TEXT), (x + name / 2, y, 0.8), (0, 0, 1), (-1, 0, 0), name)
         inside = step.rate is not None and upright.width + number + 2.2 <= step.height
         if not inside:
-            over = step.height + (1.4 + number if step.rate else 0.7)
+            over = step.height + (2.0 + number if step.rate else 0.7)
             upright = replace(upright, style=LABEL.coloured(QUIET), at=(x + name / 2, y, over))
         if step.rate is None:
             return [upright]
         shown = figure(step.rate, 2 if step.rate.quantity.value < 1 else 1, "")
-        z = step.height + (-0.7 - number if inside else 0.6)
+        z = step.height + (-0.7 - number if inside else 1.2)
         plain = TextPlane.standing(shown.text, FACT.coloured(TEXT), (x, y, z), number, 0.0, "centre")
         return [upright, replace(plain, figure=shown)]
 

@@ -1,0 +1,87 @@
+"""The film's last picture: its title beside the staircase, and under it how far the kernels climbed, on which GPU."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+
+from scenes.props.cube import Vector
+from scenes.props.signs import Sign
+from scenes.props.stairs import Stairs
+from scenes.stage.claims import figure
+from scenes.stage.keys import Track, arrive, overshoot
+from scenes.stage.palette import COMPUTE, QUIET, TEXT, mix
+from scenes.stage.plane import TextPlane
+from scenes.stage.type import DESIGN_HEIGHT, DESIGN_WIDTH, FACT, HEADLINE, LABEL
+
+WORDS = ("HOW", "KERNELS", "CLIMB")
+SCALE = 22.0  # design pixels of a world unit
+EDGE, TOP, END = 104.0, 262.0, 1812.0  # the title's left edge, its first baseline, the last step's right end, design pixels
+RAISED = 13.4  # height that the camera looks at, world units
+HIGH, LEAD, BELOW = 4.3, 5.8, 3.9  # capitals of the title, from line to line, and to what stands under it, world units
+FACING = 3.0  # azimuth of the camera, and of the letters
+
+
+@dataclass(frozen=True, slots=True)
+class EndCard:
+    """Beside `stairs`; `about` are the lines under the range of rates: the product, the GPU, where its figures are from."""
+
+    stairs: Stairs
+    about: Sequence[str]
+
+    @property
+    def target(self) -> Vector:
+        """Where the camera looks: the staircase's end is at the picture's right edge, whatever its number of steps."""
+        right = self.stairs.x + self.stairs.broad * len(self.stairs.steps) / 2
+        return right - (END - DESIGN_WIDTH / 2) / SCALE, self.stairs.y, RAISED
+
+    @property
+    def distance(self) -> float:
+        """Of the camera, whose field of view is 32 degrees high."""
+        return DESIGN_HEIGHT / (2.0 * math.tan(math.radians(16.0))) / SCALE
+
+    def place(self, line: float) -> Vector:
+        """The left end of a line of the title, counted from 0, downwards."""
+        x, y, z = self.target
+        return x - (DESIGN_WIDTH / 2 - EDGE) / SCALE, y - 2.0, z + (DESIGN_HEIGHT / 2 - TOP) / SCALE - LEAD * line
+
+    def signs(self, last: float) -> list[Sign]:
+        """The title a word each half beat, the last on beat `last`; then the facts."""
+        signs = list[Sign]()
+        for k, word in enumerate(WORDS):
+            rise = Track(0.0).to(1.0, last - 0.5 * (len(WORDS) - 1 - k), 0.5, overshoot)
+            signs.append((partial(_rising, word, self.place(k), rise), rise))
+        named, facts = Track(0.0).to(1.0, last + 0.5, 0.5, arrive), cache(self.facts)
+        signs += [(partial(_nth, facts, k), named) for k in range(len(self.about) + bool(self._rates()))]
+        return signs
+
+    def _rates(self) -> list[TextPlane]:
+        """From the slowest rung to the fastest; nothing where no rung has a rate."""
+        rates = sorted((step.rate for step in self.stairs.steps if step.rate), key=lambda rate: rate.quantity.value)
+        if not rates:
+            return []
+        low, high = (figure(rate, 2 if rate.quantity.value < 1 else 1) for rate in (rates[0], rates[-1]))
+        x, y, z = self.place(len(WORDS) - 1)
+        words = f"{low.numeral} → {high.text}" if len(rates) > 1 else high.text
+        plane = TextPlane.standing(words, FACT.coloured(COMPUTE), (x, y, z - BELOW), 1.75, FACING)
+        return [replace(plane, figure=high)]
+
+    def facts(self) -> list[TextPlane]:
+        """The range of the rates and the lines about it."""
+        x, y, z = self.place(len(WORDS) - 1)
+        style = LABEL.coloured(mix(QUIET, TEXT, 0.4))
+        places = [(x, y, z - BELOW - 2.5 - 2.1 * k) for k in range(len(self.about))]
+        lines = zip(self.about, places, strict=True)
+        return [*self._rates(), *(TextPlane.standing(words, style, at, 1.15, FACING) for words, at in lines)]
+
+
+def _nth(facts: Callable[[], Sequence[TextPlane]], k: int, beat: float) -> TextPlane:
+    return facts()[k]
+
+
+def _rising(word: str, place: Vector, rise: Track, beat: float) -> TextPlane:
+    """A word of the title on its way up to its place."""
+    x, y, z = place
+    return TextPlane.standing(word, HEADLINE, (x, y, z - 3.0 * (1.0 - rise(beat))), HIGH, FACING)
