@@ -9,7 +9,7 @@ from measure.dataset import Owned
 from measure.records import AllReduce as Record
 from scenes.props.cube import Cube
 from scenes.props.journey import Needle
-from scenes.props.ring import BOARD, DEEP, MODULE, Ring, Steps
+from scenes.props.ring import BOARD, DEEP, MODULE, Floats, Ring, Steps
 from scenes.props.sentence import Sentence
 from scenes.props.signs import Sign, Signs
 from scenes.stage.camera import Camera
@@ -88,7 +88,8 @@ class AllReduce(Passage):
         signs: list[Sign] = []
         for rank, (x, y) in enumerate(self.ring.centres[:count].tolist()):
             place = (x, y - DEEP / 2 - 0.02, BOARD + MODULE + 0.02)
-            signs.append((TextPlane.standing(f"GPU {rank}", LABEL, place, 0.3, 0.0, "centre"), shown))
+            behind = (y + self.ring.radii[1]) / (2.0 * self.ring.radii[1])  # as large from where the ring is seen
+            signs.append((TextPlane.standing(f"GPU {rank}", FACT, place, 0.38 + 0.14 * behind, 0.0, "centre"), shown))
         return signs
 
     def _share(self) -> float | None:
@@ -138,6 +139,7 @@ class AllReduce(Passage):
             return [
                 Number(gpus, NUMBER, LEFT, BIG + 12, "left", shown),
                 Text(f"{owned.device.name} · {gpus.source}", SMALL, LEFT, FINE + 12, "left", shown),
+                Text("each has its own numbers, all need their sum", SMALL.coloured(TEXT), LEFT, FINER + 12, "left", shown),
             ]
 
         self.text_later(shown, count)
@@ -146,8 +148,8 @@ class AllReduce(Passage):
         """The two laps by their names, and the step that is under way."""
         n, out = steps.ranks, self.at(*self.found) + 0.75
         turn = float(steps.arrives[n - 2]) + 0.25
-        laps = [("reduce-scatter", "add yours, pass it on", self.at(2, 2.5), turn),
-                ("all-gather", "pass the sums on", turn, out)]  # fmt: skip
+        laps = [("reduce-scatter", f"add yours, pass it on{_pace(steps.arrives[: n - 1])}", self.at(2, 2.5), turn),
+                ("all-gather", f"pass the sums on{_pace(steps.arrives[n - 1 :])}", turn, out)]  # fmt: skip
         for title, words, begin, end in laps:
             shown = window(begin, end, 0.4)
             self.text(Text(title, FACT, LEFT, LINE_1, opacity=shown), Text(words, SMALL, LEFT, LINE_2, opacity=shown))
@@ -187,3 +189,9 @@ class AllReduce(Passage):
         self.text_later(shown, speed)
         if self.data.has("all_reduce.link_one_way"):
             self.text_later(link, capacity)
+
+
+def _pace(arrives: Floats) -> str:
+    """How many steps of a lap arrive in a beat, in words; nothing where it is one."""
+    beats = float(arrives[1] - arrives[0]) if len(arrives) > 1 else 1.0
+    return "" if beats == 1.0 else f": {1.0 / beats:g} steps a beat" if beats < 1.0 else f": a step in {beats:g} beats"
