@@ -8,9 +8,11 @@ from typing import ClassVar
 from measure.records import LaunchTrace
 from scenes.props.chip import BOARD, Chip
 from scenes.props.cube import Cube
-from scenes.props.flight import TRAVEL, Flight, Rack, Stretch, Tray
+from scenes.props.flight import TRAVEL, Flight, Rack, Stretch, Tray, seats
 from scenes.props.floorplan import Rect
+from scenes.props.seats import camera_of
 from scenes.props.sentence import Sentence, microseconds
+from scenes.props.waves import Waves
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
 from scenes.stage.digits import Counter
@@ -22,8 +24,10 @@ from scenes.stage.type import CODE, FACT, LABEL, NUMBER, SMALL, Style
 from scenes.stage.world import Fog, Ground, Light, Ribbons, World
 
 LEFT, RIGHT = 96, 1824
-LINE_1, LINE_2, LINE_3 = 262, 314, 360  # baselines of the code and of what explains it
+LINE_1, LINE_2, LINE_3 = 244, 296, 342  # baselines of the code and of what explains it
+NEXT, UNDER = 330, 380  # baselines of the number under the code and of the line under it
 BIG, FINE = 318, 372  # baselines of the number on the right and of the line under it
+MOST_WAVES = 6  # that stand side by side behind the chip
 WIDE, DEEP = 18.2, 8.9  # what the camera's distances are made for, world units
 
 
@@ -50,20 +54,23 @@ class Launch(Passage):
         if trace:
             flight = self._fly(trace, chip, tray)
             hero = flight.hero or 0
+            leaves = float(flight.depart[hero])
+            if tray.wave:
+                self.prop(Waves(flight, Track(0.0).to(1.0, self.at(1, 2.5), 0.4)))
             cube = Cube(self._hop(flight, hero), size=flight.cube)
         else:
-            hero = tray.shape[0] // 2
+            hero, leaves = tray.shape[0] // 2, self.at(4, 4)
             self.prop(Rack(tray, skip=hero))
             cube = Cube(tray.places()[hero], size=tray.cube)
         self.prop(cube)
-        self._mark(cube)
+        self._mark(cube, leaves)
 
         # Begin beside our block, draw back over the whole chip for the run, dive to where our block ran.
         self.camera_at = self._travel(chip, cube)
 
-        # Type the launch; say what a launch costs and how many SMs wait; let the recording's clock run.
+        # Type the launch; say what a launch costs; let the recording's clock run.
         self._type_launch(trace)
-        self._count_sms(chip, trace)
+        self._say_where(chip, trace)
         if trace:
             self._say_cost()
             self._say_fit()
@@ -82,15 +89,19 @@ class Launch(Passage):
         def arrange(world: World, beat: float) -> None:
             world.light = Light(focus=(0.0, place(beat)), radius=wide(beat), ambient=0.36)
             world.fog = Fog(start=26.0, end=70.0)
-            world.ground = Ground(spacing=2.0, extent=70.0)
+            world.ground = Ground(spacing=2.0, extent=70.0, reflect=0.0)
 
         return arrange
 
     def _tray(self, chip: Chip, trace: LaunchTrace | None) -> Tray:
-        """A shelf behind the package; without a recording it holds one block for each SM."""
-        count = trace.blocks if trace else max(1, len(chip.plan.sms))
-        package, behind = chip.plan.package, chip.reach.y1 + 0.4
-        return Tray(Rect(package.x0 + 2.2, behind, package.x1 - 2.2, behind + 3.4), BOARD + 0.24, count, 0.2)
+        """Racks behind the package, one for each wave that the SMs can hold; without a recording one block for each SM."""
+        package, behind = chip.plan.package, chip.reach.y1 + 0.6
+        place, low = Rect(package.x0 + 2.2, behind, package.x1 - 2.2, behind + 3.4), BOARD + 0.24
+        if trace is None:
+            return Tray(place, low, max(1, len(chip.plan.sms)), 0.2)
+        wave = seats(trace)[1] * len(set(trace.sm))
+        split = wave < trace.blocks <= MOST_WAVES * wave
+        return Tray(place, BOARD + 1.2 if split else low, trace.blocks, 0.2, wave if split else 0)
 
     def _stretch(self, trace: LaunchTrace) -> Stretch:
         return Stretch(self.at(*self.run_from), self.at(*self.run_to), float(max(trace.end_ns)))
@@ -111,9 +122,8 @@ class Launch(Passage):
 
         return where
 
-    def _mark(self, cube: Cube) -> None:
-        """A hairline stands on our block, so that it is found among a thousand; in the first bars it is named."""
-
+    def _mark(self, cube: Cube, leaves: float) -> None:
+        """A hairline stands on our block, so that it is found among a thousand; it is named until it flies."""
         drawn = Track(1.0).to(0.0, self.at(5), 1.0)
 
         class Hairline:
@@ -124,8 +134,11 @@ class Launch(Passage):
                 world.add(Ribbons.of(*line, 0.03, THREAD, alpha=0.8 * drawn(beat), emission=0.4))
 
         self.prop(Hairline())
-        shown = Track(1.0).to(0.0, self.at(2), 0.5)
-        self.text(Text("our thread's block", LABEL, 0, -14, "centre", shown, at=lambda beat: cube.top(beat, 0.63)))
+        for words, shown in (
+            ("our thread's block", Track(1.0).to(0.0, self.at(2), 0.4)),
+            ("our block", Track(0.0).to(1.0, self.at(2) + 0.4, 0.4).to(0.0, leaves, 0.3)),
+        ):
+            self.text(Text(words, LABEL, 0, -14, "centre", shown, at=lambda beat: cube.top(beat, 0.63)))
 
     def _travel(self, chip: Chip, cube: Cube) -> Callable[[float], Camera]:
         """Keys of the camera: where it looks, distance, azimuth and elevation."""
@@ -133,21 +146,18 @@ class Launch(Passage):
         far = max((reach.x1 - reach.x0) / WIDE, (reach.y1 - reach.y0) / DEEP, 0.5)
         middle = (reach.y0 + reach.y1) / 2
         first, last = cube.centre(0.0), cube.centre(self.clock.beats)
+        side = 1.0 if first[0] > 0.0 else -1.0
         path = Path([
-            (self.at(1), (first[0] * 0.62, first[1] - 0.8, first[2] + 0.05, 9.2, -20.0, 19.0)),
-            (self.at(1, 3), (first[0] * 0.75, first[1] - 1.5, 1.2, 10.8, -21.0, 20.0)),
-            (self.at(2), (first[0] * 0.4, first[1] - 3.0, 1.6, 16.0 * far, -20.0, 21.0)),
-            (self.at(3), (0.0, middle + 0.9, 1.6, 23.0 * far, -10.0, 23.0)),
-            (self.at(4), (0.0, middle + 0.7, 1.5, 22.5 * far, 11.0, 24.0)),
-            (self.at(*self.run_to), (last[0] * 0.5, last[1] * 0.5 + 0.4, 0.9, 18.0 * far, 19.0, 27.0)),
+            (self.at(1), (first[0] * 0.72, first[1] - 0.8, first[2] - 0.1, 9.8, 24.0 * side, 17.0)),
+            (self.at(1, 3), (first[0] * 0.7, first[1] - 1.2, first[2] + 0.05, 11.4, 22.0 * side, 18.0)),
+            (self.at(2), (first[0] * 0.4, first[1] - 2.6, 2.3, 17.5 * far, 13.0 * side, 20.0)),
+            (self.at(3), (0.0, middle + 0.9, 2.2, 23.5 * far, -7.0, 23.0)),
+            (self.at(4), (0.0, middle + 0.7, 2.1, 23.0 * far, 9.0, 24.0)),
+            (self.at(*self.run_to), (last[0] * 0.5, last[1] * 0.5 + 0.4, 1.1, 18.0 * far, 18.5, 27.0)),
             (self.at(5), (last[0], last[1], last[2] + 0.1, 3.2, 26.0, 33.0)),
         ])  # fmt: skip
 
-        def camera(beat: float) -> Camera:
-            x, y, z, distance, azimuth, elevation = path(beat)
-            return Camera.orbit((x, y, z), distance, azimuth, elevation)
-
-        return camera
+        return camera_of(path)
 
     # ---- what is written ---------------------------------------------------------------------------------------------
 
@@ -183,29 +193,26 @@ class Launch(Passage):
         ]
         self.text(Run(parts, LEFT, LINE_1, Track(1.0).to(0.0, self.at(4, 4), 0.5)))
 
-    def _count_sms(self, chip: Chip, trace: LaunchTrace | None) -> None:
-        """How many SMs wait for blocks, until the run begins; of another GPU than the film's, only its name."""
+    def _say_where(self, chip: Chip, trace: LaunchTrace | None) -> None:
+        """Whose recording it is, where it is another GPU's; without one how many SMs wait for blocks."""
+        shown = Track(0.0).to(1.0, self.at(2, 1.4), 0.4, arrive).to(0.0, self.at(4, 4), 0.5)
         count = self.data.get("device.sm_count")
-        shown = Track(0.0).to(1.0, self.at(2, 1.4), 0.4, arrive).to(0.0, self.at(3) if trace else self.at(4, 4), 0.5)
         if chip.device.name != self.data.device.name:
-            self.text(Text(f"recorded on {chip.device.name}", SMALL, RIGHT, FINE, "right", shown))
-            return
-        if count is None:
-            return
-        self.text(Number(figure(count, 0, "SMs"), NUMBER, RIGHT, BIG, "right", shown))
-        named = "streaming multiprocessors, " if trace else ""  # without a trace its place is taken
-        self.text(Text(named + count.quantity.source, SMALL, RIGHT, FINE, "right", shown))
+            self.text(Text(f"recorded on {chip.device.name}", SMALL, LEFT, LINE_3, "left", shown))
+        elif trace is None and count is not None:
+            self.text(Number(figure(count, 0, "SMs"), NUMBER, RIGHT, BIG, "right", shown))
+            self.text(Text(count.quantity.source, SMALL, RIGHT, FINE, "right", shown))
 
     def _say_cost(self) -> None:
-        """What it takes to launch nothing, while the blocks leave."""
+        """What it takes to launch nothing, alone for a bar while the blocks leave."""
         if not self.data.has("traces.launch.launch_latency"):
             return
-        shown = Track(0.0).to(1.0, self.at(2, 1.4), 0.4).to(0.0, self.at(3), 0.25)
+        shown = Track(0.0).to(1.0, self.at(2, 1.4), 0.4, arrive).to(0.0, self.at(3), 0.25)
 
         def cost() -> Sequence[Item]:
             time = microseconds(self.read("traces.launch.launch_latency"))
-            words = f" to launch an empty kernel and wait, {time.source}"
-            return [Sentence([(time, FACT), (words, SMALL)], LEFT, LINE_2, opacity=shown)]
+            words = Text(f"to launch nothing and wait, {time.source}", SMALL, LEFT, UNDER, opacity=shown)
+            return [Number(time, NUMBER, LEFT, NEXT, opacity=shown), words]
 
         self.text_later(shown, cost)
 
@@ -217,8 +224,8 @@ class Launch(Passage):
 
         def room() -> Sequence[Item]:
             fit = figure(self.read("traces.launch.blocks_per_sm"), 0, "blocks")
-            small, words = SMALL.coloured(TEXT), f" fit on an SM, {fit.source}"
-            return [Sentence([("with this smem ", SMALL), (fit, small), (words, SMALL)], LEFT, LINE_2, opacity=shown)]
+            small, words = SMALL.coloured(TEXT), f" fit on an SM with this smem, {fit.source}"
+            return [Sentence([(fit, small), (words, SMALL)], LEFT, LINE_2, opacity=shown)]
 
         self.text_later(shown, room)
 
@@ -228,10 +235,6 @@ class Launch(Passage):
             return
         stretch = self._stretch(trace)
         begin, end = self.at(*self.run_from), self.at(*self.run_to)
-
-        beats = Text(f"1 beat = {stretch.ns(begin + 1.0) / 1e3:.1f} µs of the run", SMALL, LEFT, LINE_3, kind="clock")
-        beats.opacity = Track(0.0).to(1.0, begin + 0.5, 0.5).to(0.0, end, 0.25)
-        self.text(beats)
 
         shown, clock = Track(0.0).to(1.0, begin + 0.5, 0.5).to(0.0, end, 0.25), Track(0.0).to(1.0, begin + 0.5, 0.5)
 

@@ -21,7 +21,8 @@ TRAVEL, DROP = 0.7, 0.3  # beats from the tray to above the SM, and from there d
 HOVER, ARC = 0.75, 1.1  # world units above the tile before the drop, and of the arc above the straight line
 COOLING = 1.5  # beats after which a tile that has finished has e^-1 of its warmth left
 SETTLE = 0.12  # beats in which a tile follows a block that came or went
-SPREAD = 1.4  # pitch of the tray over the edge of a block
+SPREAD, AISLE = 1.4, 0.7  # pitch of the tray over the edge of a block; between its racks, world units
+SHELF = 0.14  # thickness of what the tray's blocks lie on
 WAITING, FLYING = mix(STEEL, TEXT, 0.12), mix(STEEL, TEXT, 0.55)
 
 
@@ -96,54 +97,82 @@ def sites(trace: LaunchTrace, count: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class Tray:
-    """A shelf of `count` waiting blocks, the front row first and in it the top layer first: the order in which they leave."""
+    """A shelf of `count` waiting blocks, the front row first and in it the top layer first: the order in which they leave.
+
+    They lie in racks of `wave` blocks side by side, the last one as full as what is left; in one rack where `wave` is 0.
+    """
 
     rect: Rect
     z: float
     count: int
     cube: float
+    wave: int = 0
+
+    @property
+    def per_rack(self) -> int:
+        return min(self.wave, self.count) or self.count
+
+    def rack_of(self, block: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Which rack blocks lie in."""
+        return np.asarray(block // self.per_rack)
+
+    def racks(self) -> list[Rect]:
+        """Ground plans of the racks, from the left."""
+        number = math.ceil(self.count / self.per_rack)
+        wide = (self.rect.x1 - self.rect.x0 - AISLE * (number - 1)) / number
+        lefts = [self.rect.x0 + k * (wide + AISLE) for k in range(number)]
+        return [Rect(x, self.rect.y0, x + wide, self.rect.y1) for x in lefts]
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Columns, layers and rows."""
-        pitch = self.cube * SPREAD
-        columns = max(1, min(self.count, int((self.rect.x1 - self.rect.x0) / pitch)))
-        rows = max(1, min(math.ceil(self.count / columns), int((self.rect.y1 - self.rect.y0) / pitch)))
-        layers = math.ceil(self.count / (columns * rows))
-        return columns, layers, math.ceil(self.count / (columns * layers))
+        """Columns, layers and rows of a full rack."""
+        pitch, rect, count = self.cube * SPREAD, self.racks()[0], self.per_rack
+        columns = max(1, min(count, int((rect.x1 - rect.x0) / pitch + 1e-9)))
+        rows = max(1, min(math.ceil(count / columns), int((rect.y1 - rect.y0) / pitch)))
+        layers = math.ceil(count / (columns * rows))
+        return columns, layers, math.ceil(count / (columns * layers))
 
     def places(self) -> Floats:
         """(count, 3) centres of the blocks' bases."""
         columns, layers, _ = self.shape
-        pitch = self.cube * SPREAD
-        k = np.arange(self.count)
+        pitch, block = self.cube * SPREAD, np.arange(self.count)
+        middle = np.array([(rect.x0 + rect.x1) / 2 for rect in self.racks()])[self.rack_of(block)]
+        k = block % self.per_rack
         x, layer, y = k % columns, (k // columns) % layers, k // (columns * layers)
-        left = (self.rect.x0 + self.rect.x1 - (columns - 1) * pitch) / 2
-        return np.column_stack([left + x * pitch, self.rect.y0 + (y + 0.5) * pitch, self.z + (layers - 1 - layer) * pitch])
+        across = middle + (x - (columns - 1) / 2) * pitch
+        return np.column_stack([across, self.rect.y0 + (y + 0.5) * pitch, self.z + (layers - 1 - layer) * pitch])
 
     def on_top(self, block: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether blocks lie in the top layer, where they are seen from the start."""
         columns, layers, _ = self.shape
-        return np.asarray(block // columns % layers == 0)
+        return np.asarray(block % self.per_rack // columns % layers == 0)
+
+    def shelves(self) -> list[Rect]:
+        """Ground plans of what the racks lie on."""
+        columns, _, rows = self.shape
+        wide, deep, y = columns * self.cube * SPREAD + 0.3, rows * self.cube * SPREAD + 0.3, self.rect.y0 - 0.15
+        return [Rect((r.x0 + r.x1 - wide) / 2, y, (r.x0 + r.x1 + wide) / 2, y + deep) for r in self.racks()]
 
     def draw(self, world: World, beat: float) -> None:
-        columns, _, rows = self.shape
-        pitch = self.cube * SPREAD
-        wide, deep, x = columns * pitch + 0.3, rows * pitch + 0.3, (self.rect.x0 + self.rect.x1) / 2
-        world.add(
-            Boxes.of((x - wide / 2, self.rect.y0 - 0.15, self.z - 0.14), (wide, deep, 0.14), mix(PLATE, STEEL, 0.6), edge=0.8)
-        )
+        for shelf in self.shelves():
+            size = (shelf.x1 - shelf.x0, shelf.y1 - shelf.y0, SHELF)
+            world.add(Boxes.of((shelf.x0, shelf.y0, self.z - SHELF), size, mix(PLATE, STEEL, 0.6), edge=0.8))
 
 
 @dataclass(frozen=True, slots=True)
 class Rack:
-    """Blocks that wait in a tray and go nowhere: how a launch looks that nobody recorded.  `skip` is left out."""
+    """Blocks that wait in a tray and go nowhere: how a launch looks that nobody recorded.  `skip` is left out.
+
+    A ripple leaves the place of the one left out on each beat: they are ready, and no more is known.
+    """
 
     tray: Tray
     skip: int | None = None
 
     def draw(self, world: World, beat: float) -> None:
-        places = self.tray.places()
+        places, phase = self.tray.places(), beat - np.floor(beat)
+        far = np.hypot(*(places[:, :2] - places[self.skip or 0, :2]).T)
+        places[:, 2] += 0.8 * self.tray.cube * np.exp(-((far - 7.0 * phase + 0.8) ** 2)) * (1.0 - phase)
         if self.skip is not None:
             places = np.delete(places, self.skip, axis=0)
         half = self.tray.cube / 2
@@ -204,14 +233,12 @@ class Flight:
     def last_near(self, x: float, y: float) -> int:
         """A block to follow: of those that end late and that nothing follows in their seat, the nearest to a point of the die.
 
-        Where there is a choice it waits in the top layer and on the left of the tray, so that it is seen from the start.
+        Where there is a choice it waits in the top layer, so that it is seen from the start.
         """
         last = {(self._sm[b], self.seats[b]): b for b in np.argsort(self.arrive, kind="stable")}
         found = np.array(sorted(last.values()))
-        middle = (self.tray.rect.x0 + self.tray.rect.x1) / 2
         late = self.gone >= np.quantile(self.gone[found], 0.6)
-        left = self.places[:, 0] < middle - 0.5
-        for wish in (late, self.tray.on_top(np.arange(len(late))), left):
+        for wish in (late, self.tray.on_top(np.arange(len(late)))):
             found = found[wish[found]] if wish[found].any() else found
         return int(found[np.argmin(np.hypot(*(self._spots[found] - (x, y)).T))])
 

@@ -19,6 +19,7 @@ from scenes.launch import Launch
 from scenes.props.chip import Chip
 from scenes.props.flight import DROP, SETTLE, TRAVEL, Flight, FlightError, Rack, Stretch, Tray, seat_grid, seats, sites
 from scenes.props.floorplan import Rect
+from scenes.props.waves import Waves
 from scenes.stage.overlay import Placed
 from scenes.stage.palette import COMPUTE, THREAD
 from scenes.stage.passage import Context, Passage, Window
@@ -181,6 +182,30 @@ def test_a_tray_holds_every_block_once(number: int) -> None:
     assert tray.on_top(np.arange(number)).sum() >= number / tray.shape[1]
 
 
+def test_each_rack_holds_a_wave_and_the_last_what_is_left() -> None:
+    tray = Tray(Rect(-6, 4, 6, 7.4), 1.4, 924, 0.2, 264)  # 2 blocks on each of 132 SMs; 924 = 3.5 x 264
+    racks, places = tray.racks(), tray.places()
+    assert len(racks) == 4 and list(np.bincount(tray.rack_of(np.arange(924)))) == [264, 264, 264, 132]
+    for rack, (x, y, _) in zip(tray.rack_of(np.arange(924)), places, strict=True):
+        assert racks[rack].x0 <= x <= racks[rack].x1 and 4 <= y <= 7.4
+    assert len(np.unique(np.round(places, 6), axis=0)) == 924
+
+
+def test_a_plinth_is_amber_while_its_wave_runs(recorded: Launch, h200: Launch) -> None:
+    waves = next(prop for prop in recorded.props if isinstance(prop, Waves))
+    assert len(waves.flight.tray.racks()) == 2  # 15 blocks, 12 at once
+    assert (waves.running(0, 9.0), waves.running(1, 9.0)) == (1.0, 0.0)
+    assert (waves.running(0, 12.0), waves.running(1, 12.0)) == (0.0, 1.0)
+    assert waves.running(1, 13.0) == pytest.approx(1 / 3)  # one block runs up to 300 ns
+    world = World()
+    waves.draw(world, 9.0)
+    first, second = world.all_boxes().emission
+    assert first > 0.3 and second == 0
+    assert [plane.text for plane in world.planes] == ["wave 1", "wave 2"]
+    measured_waves = next(prop for prop in h200.props if isinstance(prop, Waves))
+    assert len(measured_waves.flight.tray.racks()) == 4
+
+
 # ---- the scene -----------------------------------------------------------------------------------------------------------
 
 
@@ -220,7 +245,7 @@ def test_the_committed_recording_fills_its_bars(h200: Launch) -> None:
 
 def test_the_code_is_typed_on_the_beat_and_takes_the_recorded_numbers(recorded: Launch) -> None:
     def code(beat: float) -> str:
-        return "".join(p.text for p in texts(recorded, beat) if p.kind == "text" and abs(p.bottom - 262 / 1080 * HEIGHT) < 0.6)
+        return "".join(p.text for p in texts(recorded, beat) if p.kind == "text" and abs(p.bottom - 244 / 1080 * HEIGHT) < 0.6)
 
     assert code(0.0) == "kernel_"
     assert code(1.1).startswith("kernel<<<b")
@@ -234,7 +259,6 @@ def test_figures_are_the_files(recorded: Launch) -> None:
         texts(recorded, beat)
     claims = {claim.key: (claim.text, claim.value, claim.source) for claim in recorded.log.claims}
     assert claims == {
-        "device.sm_count": ("6 SMs", 6, "measured"),
         "traces.launch.launch_latency": ("4.3 µs", 4.26e-6, "measured"),
         "traces.launch.duration": ("0.3 µs", 300, "measured"),
         "traces.launch.blocks_per_sm": ("2 blocks", 2, "measured"),
@@ -249,7 +273,7 @@ def test_what_the_shared_memory_does_is_said_during_the_run_where_it_is_known(
     schema.save(Measurements(SCHEMA_VERSION, DEVICE, Run("2026-01-02"), traces=Traces(launch=record)), path)
     for made, known in ((recorded, True), (passage([path], monkeypatch), False)):
         words = {placed.text for placed in texts(made, 10.0)}
-        assert ({"with this smem ", "2 blocks", " fit on an SM, measured"} <= words) == known
+        assert ({"2 blocks", " fit on an SM with this smem, measured"} <= words) == known
         assert any("on an SM" in text for text in words) == known
 
 
@@ -258,7 +282,7 @@ def test_the_clock_runs_with_the_recording(recorded: Launch) -> None:
         return {placed.text for placed in texts(recorded, beat) if placed.kind == "clock"}
 
     assert clock(7.0) == set()
-    assert clock(10.0) == {"0.1 µs", "1 beat = 0.1 µs of the run"}  # 100 ns, 50 ns a beat
+    assert clock(10.0) == {"0.1 µs"}  # 100 ns, 50 ns a beat
     assert clock(13.5) >= {"0.3 µs"}
     assert clock(14.3) == {"0.3 µs"}, "the whole time, which stays"
 
@@ -285,13 +309,14 @@ def test_the_hero_spans_the_frame_during_the_run(recorded: Launch) -> None:
         assert np.ptp(x) >= 0.6 * 1920
 
 
-def test_without_a_recording_nothing_moves_and_nothing_is_timed(absent: Launch) -> None:
+def test_without_a_recording_no_block_leaves_and_nothing_is_timed(absent: Launch) -> None:
     rack = next(prop for prop in absent.props if isinstance(prop, Rack))
     assert rack.tray.count == 82
     first = boxes(absent, 0.0)
     for beat in (4.0, 8.0, 9.3, 15.0):
         later = boxes(absent, beat)
-        assert np.array_equal(first.origin, later.origin) and np.array_equal(first.color, later.color)
+        assert np.array_equal(first.origin[:, :2], later.origin[:, :2]) and np.array_equal(first.color, later.color)
+        assert np.abs(first.origin[:, 2] - later.origin[:, 2]).max() < rack.tray.cube  # they bob where they wait
         assert not coloured(later, COMPUTE).any()
         shown = texts(absent, beat)
         assert not any("µs" in placed.text for placed in shown)
