@@ -1,29 +1,74 @@
-"""The lettering of the roofline hall's axes: decades of intensity along the floor, decades of rate on rails along the back."""
+"""The lettering of the roofline hall's axes: decades of intensity along the floor, rates where their rails leave the frame."""
 
 from __future__ import annotations
 
-from scenes.props.roofline import FLOOR, HALF_DEPTH, RAIL_END, Chart, decades
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from scenes.props.cube import Vector
+from scenes.props.framing import Lens, View
+from scenes.props.roofline import BACK, FLOOR, HALF_DEPTH, HALF_WIDTH, UNZOOMED, Chart, decades, graduations
 from scenes.props.rungs import LEVEL_NAMES
-from scenes.stage.overlay import Text, Value
+from scenes.stage.overlay import SAFE, Text, Value, value_at
 from scenes.stage.type import SMALL, Align
 
 FRONT = -3.55  # y of the board's front edge, where the intensities stand
+WIDE = 270.0  # design pixels: of the longest numeral with its unit
+FAR = np.linspace(2.0, 34.0, 129)  # x along a rail, far beyond its end
 
 
-def axes(chart: Chart, across: Value, up: Value) -> list[Text]:
-    """Numerals and names; `across` and `up` are the opacities of the two axes.  All yield to HUD and lyric."""
+def axes(chart: Chart, across: Value, up: Value, view: View, lens: Lens = UNZOOMED) -> list[Text]:
+    """Numerals and names; `across` and `up` are the opacities of the two axes.  All yield to HUD, lyric and each other.
+
+    A rate stands at the frame's right edge, on the line of its rail: there neither tower nor beam ever gets under it.
+    """
     corner = (chart.x(chart.high_x) - 0.9, FRONT, FLOOR)
     level = LEVEL_NAMES.get(chart.level, chart.level)
-    ticks: list[tuple[str, tuple[float, float, float], float, Align]] = [
-        ("FLOP/B, log scale", corner, 34, "left"),
-        (level, corner, 78, "left"),
-    ]
+    ticks: list[tuple[str, tuple[float, float, float], float, Align]] = [(f"FLOP/B, {level}", corner, 34, "left")]
     # The last decades would stand under the axis' name.
     ticks += [(f"{v:g}", (chart.x(v), FRONT, FLOOR), 34, "centre") for v in decades(chart.low_x, chart.high_x * 0.45)]
     items = [Text(text, SMALL, 0, below, align, across, at, "axis", True) for text, at, below, align in ticks]
-    for value in decades(chart.low_z, chart.high_z):
-        at = (RAIL_END, HALF_DEPTH + 0.4, chart.z(value))
-        items.append(Text(f"{value:g} TFLOP/s", SMALL, 14, 12, "left", up, at, "axis", True))
-    foot = (RAIL_END, HALF_DEPTH + 0.4, chart.z(chart.low_z))
-    items.append(Text("log scale", SMALL, 14, 0, "left", up, foot, "axis", True))
+
+    def height(rate: float, beat: float) -> float:
+        return lens(chart.z(rate), beat)
+
+    def seen(rate: float, which: int, beat: float) -> float:
+        shown = value_at(up, beat) * graduations(chart, lens.magnify(beat))[which][1]
+        shown *= min(1.0, max(0.0, (height(rate, beat) - FLOOR) / 0.3))
+        return shown * off_the_beam(chart, view, lens, height(rate, beat), beat) if shown > 0.0 else 0.0
+
+    for k, (rate, _) in enumerate(graduations(chart, 1.0)):
+        at = partial(edge, view, partial(height, rate))
+        items.append(Text(f"{rate:g} TFLOP/s", SMALL, 0, 12, "right", partial(seen, rate, k), at, "axis", True))
+    # What kind of scale it is, under the highest rail that is numbered at the moment.
+    tens, last = decades(chart.low_z, chart.high_z)[-1], graduations(chart, 1.0)[-1][0]
+
+    def highest(beat: float) -> float:
+        return height(last if graduations(chart, lens.magnify(beat))[-1][1] > 0.5 else tens, beat)
+
+    items.append(Text("log scale", SMALL, 0, 52, "right", up, partial(edge, view, highest), "axis", True))
     return items
+
+
+def off_the_beam(chart: Chart, view: View, lens: Lens, z: float, beat: float) -> float:
+    """1 for a numeral whose rail is at height `z` where it is clear of the beam on the frame, 0 where it would lie on it."""
+    xs, up = np.linspace(chart.x(chart.ridge), HALF_WIDTH + 0.6, 12), lens(chart.z(chart.peak), beat)
+    beam = np.array([(x, y, up) for y in (-HALF_DEPTH, HALF_DEPTH) for x in xs])
+    across, down, _ = view(beat, np.concatenate([beam, [edge(view, lambda b: z, beat)]])).T
+    near = across[:-1] > SAFE[2] - WIDE
+    gap = np.abs(down[:-1][near] - down[-1]).min() if near.any() else np.inf
+    return float(min(1.0, max(0.0, (gap - 34.0) / 20.0)))
+
+
+def edge(view: View, height: Callable[[float], float], beat: float) -> Vector:
+    """The point at which a rail comes to the right edge of the safe area, world units; the rail's end where it never does."""
+    z = height(beat)
+    across, _, depth = view(beat, np.column_stack([FAR, np.full(len(FAR), BACK), np.full(len(FAR), z)])).T
+    inside = (depth > 0.3) & (across < SAFE[2])
+    last = int(np.argmin(inside)) if not inside.all() else len(FAR) - 1  # the first that is not
+    if last == 0:
+        return float(FAR[0]), BACK, z
+    share = (SAFE[2] - across[last - 1]) / (across[last] - across[last - 1]) if depth[last] > 0.3 else 0.0
+    return float(FAR[last - 1] + (FAR[last] - FAR[last - 1]) * min(1.0, max(0.0, share))), BACK, z

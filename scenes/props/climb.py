@@ -33,7 +33,7 @@ def climb(
             if beat >= moment:
                 here = (tower.lot.x, tower.lot.y, max(FLOOR, tower.summit(beat) - CUBE))
             elif beat > moment - FLIGHT:
-                goal = (tower.lot.x, tower.lot.y, max(FLOOR, tower.lot.top - CUBE))
+                goal = (tower.lot.x, tower.lot.y, max(FLOOR, tower.top(beat) - CUBE))
                 return swing(here, goal, smooth((beat - moment + FLIGHT) / FLIGHT))
             else:
                 break

@@ -15,7 +15,7 @@ from scenes.stage.world import Ribbons, World
 
 @dataclass(slots=True)
 class Headroom:
-    """A dashed line from a tower's top to the roof above it (a height, read when it is shown): what is left to gain."""
+    """A dashed line from a tower's top to the roof above it (unzoomed, read when it is shown): what is left to gain."""
 
     tower: Tower
     roof: Callable[[], float]
@@ -25,7 +25,7 @@ class Headroom:
         shown = self.shown(beat)
         if shown <= 0.01:
             return
-        low, roof, lot = self.tower.summit(beat) + 0.05, self.roof(), self.tower.lot
+        low, roof, lot = self.tower.summit(beat) + 0.05, self.tower.lens(self.roof(), beat), self.tower.lot
         if roof - low < 0.12:
             return
         count = max(2, int((roof - low) / 0.16))
@@ -52,7 +52,7 @@ class Line:
         rate = self.rate() if shown > 0.01 else None
         if rate is None:
             return
-        height = self.chart.z(rate.quantity.value)
+        height = self.tower.lens(self.chart.z(rate.quantity.value), beat)
         lot = self.tower.lot
         xs = np.arange(HALF_WIDTH, lot.x - 1.1, -0.4)
         xs = xs[xs > HALF_WIDTH - (HALF_WIDTH - lot.x + 1.1) * shown]

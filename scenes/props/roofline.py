@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from measure.dataset import Dataset
 from measure.records import Rung
 from measure.roofline_model import LEVEL_ROOF
+from scenes.props.framing import Lens, View, above_the_words
 from scenes.stage.palette import COMPUTE, MEMORY, PLATE, STEEL, TEXT, mix
 from scenes.stage.world import Boxes, Fog, Ground, Light, Ribbons, World
 
@@ -28,7 +29,10 @@ LANES = (0.75, 1.75, -0.75, -1.75)  # y of the towers, of every second one mirro
 ROW = (0.8, 6.6)  # x of the first and last tower where none has an intensity
 CUBE, RIDE = 0.52, 0.03  # the cube's edge, and how far it hovers above a tower, so that both keep their edges
 RAIL_END = HALF_WIDTH + 1.2
+BACK = HALF_DEPTH + 0.4  # y of the rails
 EMBER = (0.36, 0.20, 0.03)  # compute amber, barely lit
+LOWEST = 6.0  # the lowest rate that is shown over that of the floor: its tower is a few floors high
+UNZOOMED = Lens(FLOOR, FLOOR + HEIGHT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,10 @@ class Chart:
         if extent is None or math_roof is None or memory_roof is None:
             return None
         peak, bandwidth = math_roof.quantity.value, memory_roof.quantity.value
-        low_x = min(peak / 100, extent.slowest) / 1.9 / bandwidth if extent.intensity is None else extent.intensity / 2.1
+        lowest = (
+            min(peak / 100, extent.slowest) if extent.intensity is None else min(extent.intensity * bandwidth, extent.slowest)
+        )
+        low_x = lowest / LOWEST / bandwidth
         return cls(
             bandwidth, peak, level, placed, low_x, peak / bandwidth * 4.2, low_x * bandwidth, extent.fastest * 1.05
         )  # fmt: skip
@@ -102,7 +109,8 @@ class Chart:
 class Hall:
     """The board, the slope and the beam.  `slope` and `beam` go from 0 (nothing) to 1 (built), `axis` is its opacity.
 
-    With `across` at 1 the beam reaches over the whole hall: the roof of towers that have a height but no intensity.
+    With `across` at 1 the beam reaches over the whole hall: the roof of towers that have a height but no intensity. `lens`
+    zooms its heights.  With `view` the slope's light goes out where it would run through the words below.
     """
 
     chart: Chart
@@ -110,11 +118,14 @@ class Hall:
     beam: Callable[[float], float]
     axis: Callable[[float], float]
     across: Callable[[float], float]
+    lens: Lens = UNZOOMED
+    view: View | None = None
 
     def draw(self, world: World, beat: float) -> None:
         self._board(world, self.axis(beat))
-        self._slope(world, self.slope(beat))
-        self._beam(world, self.beam(beat), self.across(beat))
+        self._rails(world, beat)
+        self._slope(world, beat, self.slope(beat))
+        self._beam(world, beat, self.beam(beat), self.across(beat))
 
     def _board(self, world: World, axis: float) -> None:
         origin = [(-HALF_WIDTH - 1.4, -4.4, 0.0)]
@@ -134,67 +145,52 @@ class Hall:
         a = [(self.chart.x(v), -3.3, FLOOR + 0.004) for v in ticks]
         b = [(self.chart.x(v), HALF_DEPTH, FLOOR + 0.004) for v in ticks]
         world.add(Ribbons.of(a, b, 0.03, mix(STEEL, TEXT, 0.35), 0.55 * axis))
-        # Rates: a rail a decade along the back, up to where its numeral stands.
-        rails = [self.chart.z(v) for v in decades(self.chart.low_z, self.chart.high_z)]
+
+    def _rails(self, world: World, beat: float) -> None:
+        """Rates: a rail a decade along the back, under a zoom one for each ten or hundred of the last decade as well."""
         steps = np.linspace(-HALF_WIDTH, RAIL_END, 13)
-        a = [(x, HALF_DEPTH + 0.4, z) for z in rails for x in steps[:-1]]
-        b = [(x, HALF_DEPTH + 0.4, z) for z in rails for x in steps[1:]]
-        world.add(Ribbons.of(a, b, 0.022, mix(STEEL, TEXT, 0.35), 0.30))
+        for rate, shown in graduations(self.chart, self.lens.magnify(beat)):
+            z = self.lens(self.chart.z(rate), beat)
+            if z > FLOOR and shown > 0.0:
+                points = np.column_stack([steps, np.full(13, BACK), np.full(13, z)])
+                world.add(Ribbons.of(points[:-1], points[1:], 0.022, mix(STEEL, TEXT, 0.35), 0.30 * shown))
 
-    def _slope(self, world: World, built: float) -> None:
-        if built <= 0.0:
+    def _slope(self, world: World, beat: float, built: float) -> None:
+        chart, lens = self.chart, self.lens
+        foot, top = np.array([chart.x(chart.low_x), FLOOR]), np.array([chart.x(chart.ridge), chart.z(chart.peak)])
+        begin = max(0.0, (lens.lowest(beat) - FLOOR) / (top[1] - FLOOR))
+        if built <= begin:
             return
-        chart = self.chart
-        foot = np.array([chart.x(chart.low_x), chart.z(chart.low_z)])
-        top = np.array([chart.x(chart.ridge), chart.z(chart.peak)])
-        steps = 30
-        a, b, width, glow, alpha = [], [], [], [], []
-        for y in np.linspace(-HALF_DEPTH, HALF_DEPTH, 9):
-            outer = abs(y) > HALF_DEPTH - 0.01
-            for k in range(steps):
-                if k / steps >= built:
-                    break
-                s, e = k / steps, min((k + 1) / steps, built)
-                p, q = foot + (top - foot) * s, foot + (top - foot) * e
-                a.append((p[0], y, p[1]))
-                b.append((q[0], y, q[1]))
-                width.append(0.13 if outer else 0.030)
-                glow.append(0.85 if outer else 0.10)
-                alpha.append(1.0 if outer else 0.32)
-        for s in np.linspace(0.0, 1.0, 19):
-            if s <= built:
-                p = foot + (top - foot) * s
-                for k in range(6):
-                    y0 = -HALF_DEPTH + 2 * HALF_DEPTH * k / 6
-                    a.append((p[0], y0, p[1]))
-                    b.append((p[0], y0 + 2 * HALF_DEPTH / 6, p[1]))
-                    width.append(0.030)
-                    glow.append(0.08)
-                    alpha.append(0.30)
-        world.add(Ribbons.of(a, b, width, MEMORY, alpha, glow))
-        self._posts(world, built)
 
-    def _posts(self, world: World, built: float) -> None:
-        """Steel columns carry the slope, so that it stands on the ground."""
-        chart = self.chart
-        x0, x1 = chart.x(chart.low_x), chart.x(chart.ridge)
-        z0, z1 = chart.z(chart.low_z), chart.z(chart.peak)
-        origin, size = [], []
-        for s in (0.34, 0.67, 1.0):
-            if s > built:
-                continue
-            height = (z1 - z0) * s + z0 - FLOOR - 0.12
-            for y in (-HALF_DEPTH, HALF_DEPTH):
-                origin.append((x0 + (x1 - x0) * s - 0.05, y - 0.05, FLOOR))
-                size.append((0.10, 0.10, height))
-        if origin:
+        def points(shares: Floats, y: float | Floats) -> Floats:
+            at = foot + shares[:, None] * (top - foot)
+            heights = np.array([lens(float(z), beat) for z in at[:, 1]])
+            return np.column_stack([at[:, 0], np.broadcast_to(y, len(at)), heights])
+
+        rows = np.linspace(-HALF_DEPTH, HALF_DEPTH, 9)
+        along, across = np.linspace(begin, built, 31), np.linspace(0.0, 1.0, 19)
+        across = across[(across >= begin) & (across <= built)]
+        lines = [points(along, y) for y in rows]
+        a, b = np.concatenate([line[:-1] for line in lines]), np.concatenate([line[1:] for line in lines])
+        outer = np.repeat(np.abs(rows) > HALF_DEPTH - 0.01, len(along) - 1)
+        width, glow, alpha = np.where(outer, 0.13, 0.03), np.where(outer, 0.85, 0.10), np.where(outer, 1.0, 0.32)
+        world.add(Ribbons.of(a, b, width, MEMORY, alpha * above_the_words(self.view, (a + b) / 2, beat), glow))
+        ends = np.linspace(-HALF_DEPTH, HALF_DEPTH, 7)
+        a, b = (np.concatenate([points(across, y) for y in part]) for part in (ends[:-1], ends[1:]))
+        world.add(Ribbons.of(a, b, 0.03, MEMORY, 0.30 * above_the_words(self.view, (a + b) / 2, beat), 0.08))
+        # Steel columns carry the slope at its back: none of them stands before a tower.
+        held = points(np.array([s for s in (0.34, 0.67, 1.0) if begin < s <= built]), HALF_DEPTH)
+        if len(held):
+            tall = np.maximum(held[:, 2] - FLOOR - 0.12, 0.02)
+            origin = np.column_stack([held[:, 0] - 0.05, held[:, 1] - 0.05, np.full(len(held), FLOOR)])
+            size = np.column_stack([np.full((len(held), 2), 0.10), tall])
             world.add(Boxes.of(origin, size, mix(STEEL, TEXT, 0.10), 0.0, 0.9))
 
-    def _beam(self, world: World, built: float, across: float) -> None:
+    def _beam(self, world: World, beat: float, built: float, across: float) -> None:
         if built <= 0.0:
             return
         chart = self.chart
-        ridge, z = chart.x(chart.ridge), chart.z(chart.peak)
+        ridge, z = chart.x(chart.ridge), self.lens(chart.z(chart.peak), beat)
         x0, x1 = ridge - (ridge - ROW[0] + 0.7) * across, ridge + (HALF_WIDTH + 0.6 - ridge) * built
         origin, size, glow = [], [], []
         for y in (-HALF_DEPTH, HALF_DEPTH):
@@ -234,6 +230,7 @@ class Tower:
     rise: Callable[[float], float]
     carries: Callable[[float], float] = lambda beat: 0.0
     light: Callable[[float], float] = lambda beat: 1.0
+    lens: Lens = UNZOOMED
     _lot: Lot | None = field(default=None, init=False)
 
     @property
@@ -243,26 +240,30 @@ class Tower:
             self._lot = self.survey()
         return self._lot
 
+    def top(self, beat: float) -> float:
+        """Height of its rate at a beat, however far it has risen."""
+        return self.lens(self.lot.top, beat)
+
     def summit(self, beat: float) -> float:
         """Height of its top at a beat."""
         rise = self.rise(beat)
-        return FLOOR + (self.lot.top - FLOOR) * rise if rise > 0.0 else FLOOR
+        return FLOOR + (self.top(beat) - FLOOR) * rise if rise > 0.0 else FLOOR
 
     def draw(self, world: World, beat: float) -> None:
         height = self.summit(beat) - FLOOR - (CUBE + RIDE) * self.carries(beat)
         if height < 0.02:
             return
-        lot = self.lot
-        full = max(1, round((lot.top - FLOOR) / 0.40))
-        pitch = (lot.top - FLOOR) / full
+        lot, whole = self.lot, self.top(beat) - FLOOR
+        pitch = (lot.top - FLOOR) / max(1, round((lot.top - FLOOR) / 0.40))
+        full = max(1, math.ceil(whole / pitch - 1e-6))  # under a zoom more of them come up out of the floor
         origin, size, colour, glow = [], [], [], []
         for k in range(full):
-            low = k * pitch
+            low = max(0.0, whole - (full - k) * pitch)
             if low >= height - 1e-6:
                 break
-            tall = min(pitch, height - low)
-            up = (k + 1) / full
-            heat = (0.10 + 0.90 * up**1.4) * lot.share**0.40 * self.light(beat)
+            tall = min(whole - (full - 1 - k) * pitch, height) - low
+            up = 1.0 - (full - 1 - k) * pitch / whole
+            heat = (0.10 + 0.90 * up**1.4) * lot.share**0.28 * self.light(beat)
             origin.append((lot.x - TOWER / 2, lot.y - TOWER / 2, FLOOR + low + 0.02))
             size.append((TOWER, TOWER, max(0.02, tall - 0.045)))
             # Dark amber, not amber mixed with grey: a half-lit floor must not turn olive.
@@ -272,12 +273,20 @@ class Tower:
         world.add(Boxes.of(origin, size, colour, 0.0 if lot.hollow else np.array(glow), 0.9, True, alpha))
 
 
+def graduations(chart: Chart, magnify: float) -> list[tuple[float, float]]:
+    """Rates of the vertical scale and how much of each is shown, 0..1: powers of ten, zoomed the last one's steps too."""
+    tens = decades(chart.low_z, chart.high_z)
+    last = tens[-1:] if chart.high_z > 2.5 * tens[-1] else tens[-2:]
+    fine = min(1.0, max(0.0, (magnify - 1.6) / 1.4))
+    return [(v, 1.0) for v in tens] + [(k * v, fine) for v in last for k in range(2, 10) if k * v <= chart.high_z]
+
+
 def decades(low: float, high: float) -> list[float]:
     """Powers of ten inside a range."""
     return [10.0**k for k in range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)]
 
 
-def towers(data: Dataset, chart: Chart, rises: dict[str, Callable[[float], float]]) -> dict[str, Tower]:
+def towers(data: Dataset, chart: Chart, rises: dict[str, Callable[[float], float]], lens: Lens = UNZOOMED) -> dict[str, Tower]:
     """A tower for each rung in `rises`, at its intensity; else evenly spaced, in order.
 
     A rung without a rate (it failed its check, or was not run) is a hollow footprint: it has no height to show. Rungs of nearly
@@ -308,7 +317,8 @@ def towers(data: Dataset, chart: Chart, rises: dict[str, Callable[[float], float
             return Lot(x, y, FLOOR + 0.14, 0.0, hollow=True)
         return Lot(x, y, chart.z(rung.rate.value), min(1.0, rung.rate.value / chart.peak))
 
-    return {rung.name: Tower(partial(survey, k, rung), rises[rung.name]) for k, rung in enumerate(rungs) if rung.name in rises}
+    named = {rung.name: partial(survey, k, rung) for k, rung in enumerate(rungs) if rung.name in rises}
+    return {name: Tower(lot, rises[name], lens=lens) for name, lot in named.items()}
 
 
 def light_the_hall(world: World, beat: float) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import textwrap
+from collections.abc import Sequence
 
 from measure.dataset import Dataset, Reading
 from measure.records import Rung
 from measure.roofline_model import LEVEL_ROOF
+from scenes.props.roofline import FLOOR, HEIGHT, Chart
 from scenes.stage.claims import Figure, figure
-from scenes.stage.digits import Counter
 from scenes.stage.overlay import Item, Number, Text, Value
 from scenes.stage.palette import COMPUTE, TEXT
 from scenes.stage.type import FACT, LABEL, NUMBER, SMALL
@@ -16,7 +17,10 @@ from scenes.stage.type import FACT, LABEL, NUMBER, SMALL
 LADDER = "gemm_fp32"
 VENDOR = "ladders.gemm_fp32.lines.cublas.rate"
 LEFT = 96
-BINDS = 0.9
+BINDS, OVER = 0.9, 1.02  # shares of a roof from which on a rung is at it, or over it as it was measured
+MATH = "fp32 math"
+WRAP, LINE = 42, 42  # letters a line of a rung's idea, design pixels from line to line
+MOST = 12.0  # times that the scale is zoomed at most
 LEVEL_NAMES = {"load_path": "SM load path", "l2": "L2", "dram": "DRAM", "l1": "L1"}
 
 
@@ -37,10 +41,11 @@ def bandwidth(reading: Reading) -> Figure:
     return figure(reading, 1) if reading.quantity.value >= 1 else figure(reading, 0, "GB/s", 1000.0)
 
 
-def lettering(data: Dataset, name: str, shown: Value, climbed: Callable[[float], float]) -> list[Item]:
-    """A rung's title, its one idea, its rate, and how near it is to its level's roof; or why it has no rate.
+def lettering(data: Dataset, name: str, shown: Value, landed: Value, told: bool = False) -> list[Item]:
+    """A rung's title, its one idea, its rate, and where it stands under its roof; or why it has no rate.
 
-    The rate counts up with its tower: `climbed` is the rate in TFLOP/s that the tower's top stands at.
+    What was measured of it is written with `landed`, when its tower stands: a rate never runs through those of no rung. `told`
+    gives its share of the roof above it as a figure; otherwise that is said in words, and the HUD's ratio is the only one.
     """
     rung, rate = find(data, name), data.get(f"ladders.{LADDER}.rungs.{name}.rate")
     if rung is None or rate is None:
@@ -48,31 +53,32 @@ def lettering(data: Dataset, name: str, shown: Value, climbed: Callable[[float],
         title, why = rung.title if rung else name, "failed verification" if failed else "not measured"
         return [Text(title, FACT, LEFT, 262, "left", shown), Text(why, LABEL, LEFT, 316, "left", shown)]
     digits = 2 if rate.quantity.value < 1 else 1
-    items: list[Item] = [
-        Text(rung.title, FACT, LEFT, 262, "left", shown),
-        Text(rung.change, SMALL, LEFT, 310, "left", shown),
-        Counter(
-            figure(rate, digits),
-            lambda beat: climbed(beat) / rate.quantity.value,
-            NUMBER.coloured(COMPUTE),
-            LEFT,
-            392,
-            "left",
-            shown,
-        ),
-        Text(f"{rate.quantity.source} · {problem(data)}", SMALL, LEFT, 442, "left", shown),
-    ]
+    ideas = textwrap.wrap(rung.change, WRAP if len(rung.change) <= WRAP else len(rung.change) // 2 + 6)
+    items: list[Item] = [Text(rung.title, FACT, LEFT, 262, "left", shown)]
+    items += [Text(line, SMALL, LEFT, 310 + LINE * k, "left", shown) for k, line in enumerate(ideas)]
+    y = 392 + LINE * (len(ideas) - 1)
+    items.append(Number(figure(rate, digits), NUMBER.coloured(COMPUTE), LEFT, y, "left", landed))
+    items.append(Text(f"{rate.quantity.source} · {problem(data)}", SMALL, LEFT, y + 50, "left", landed))
     under = roof_over(data, name)
     if under is None:
-        items.append(Text("height only: its bytes are not published", SMALL, LEFT, 490, "left", shown))
+        items.append(Text("height only: its bytes are not published", SMALL, LEFT, y + 98, "left", landed))
         return items
-    # Near a roof is a figure; that the roof binds is said only where almost nothing of it is left.
     share, roof = under
-    said = "of its roof: bound by" if share.quantity.value >= BINDS else "of its roof:"
-    items.append(Number(figure(share, 2, ""), SMALL.coloured(TEXT), LEFT, 490, "left", shown))
-    items.append(Text(said, SMALL, LEFT + 100, 490, "left", shown))
-    items.append(Text(roof, SMALL, LEFT, 532, "left", shown))
+    part = "beam" if roof == MATH else "slope"
+    if told:
+        items.append(Number(figure(share, 2, ""), SMALL.coloured(TEXT), LEFT, y + 98, "left", landed))
+        items.append(Text(f"of what the {part} allows here:", SMALL, LEFT + 100, y + 98, "left", landed))
+    else:
+        items.append(Text(f"{standing(share.quantity.value)} the {part}:", SMALL, LEFT, y + 98, "left", landed))
+    # That a roof binds is said only where almost nothing of it is left.
+    said = f"{roof} binds" if BINDS <= share.quantity.value <= OVER else roof
+    items.append(Text(said, SMALL, LEFT, y + 98 + LINE, "left", landed))
     return items
+
+
+def standing(share: float) -> str:
+    """Where a rate stands that is this share of a roof."""
+    return "over" if share > OVER else "at" if share >= BINDS else "under"
 
 
 def roof_over(data: Dataset, name: str) -> tuple[Reading, str] | None:
@@ -85,8 +91,17 @@ def roof_over(data: Dataset, name: str) -> tuple[Reading, str] | None:
         return None
     math, ridge = data.achieved(LADDER, name), data.ridge(LEVEL_ROOF[owned.value.level])
     if math is not None and ridge is not None and mark.quantity.value >= ridge.quantity.value:
-        return math, "fp32 math"
+        return math, MATH
     return share, f"the {LEVEL_NAMES.get(owned.value.level, owned.value.level)}"
+
+
+def zoom_to(data: Dataset, chart: Chart, names: Sequence[str]) -> float:
+    """How far to zoom the chart's heights for the fastest of some rungs to stand at a third of it; 1 where none has a rate."""
+    rates = [rung.rate.value for name in names if (rung := find(data, name)) is not None and rung.rate is not None]
+    if not rates:
+        return 1.0
+    left = FLOOR + HEIGHT - chart.z(max(rates))
+    return min(MOST, max(1.0, 0.66 * HEIGHT / max(left, 1e-6)))
 
 
 def vendor(data: Dataset, line: Reading | None, shown: Value) -> list[Item]:

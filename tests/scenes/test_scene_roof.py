@@ -176,8 +176,8 @@ def test_the_last_roof_climbs_to_the_best_verified_rung_and_the_ladder_lights_up
     end = scene.achieved()(scene.clock.beats)
     assert end is not None and end.of == f"{best['title']}, fp32"
     assert float(end.figure.numeral) == round(best["rate"]["value"] / document["roofs"]["fp32"]["measured"]["value"], 2)
-    last = scene.at(8, 3)  # on "sight"
-    lit = [[tower.light(last - 0.5 * back) > 0.99 for tower in scene.towers.values()] for back in range(len(rungs))]
+    last = scene.at(8, 3)  # on "sight", one after the other by sixteenths
+    lit = [[tower.light(last - 0.25 * back) > 0.99 for tower in scene.towers.values()] for back in range(len(rungs))]
     assert lit == [[k <= len(rungs) - 1 - back for k in range(len(rungs))] for back in range(len(rungs))]
 
 

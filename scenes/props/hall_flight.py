@@ -1,0 +1,76 @@
+"""Flights through the roofline hall: keys of the four roofs, and the camera that flies along them.
+
+While rungs land the camera stands to the right of side-on and about as high as the roof: on the frame the near rail then lies
+over the towers, never across them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from scenes.stage.camera import Camera
+from scenes.stage.keys import Path, ramp
+
+Key = tuple[float, Sequence[float]]  # beat; target x, y, z, distance, azimuth, elevation
+FOV = 42.0
+
+# Round to the side, from which both rails of the slope are one; then to the first tower.
+ROOF_1: tuple[Key, ...] = (
+    (0, (-6.4, 0.0, 0.9, 11.0, -50, 5)),
+    (4, (-2.2, 0.0, 2.4, 18.5, -36, 6)),
+    (8, (0.0, 0.0, 3.4, 21.0, -14, 5)),
+    (12, (0.4, 0.0, 3.4, 20.5, 2, 4)),
+    (19, (0.0, 0.0, 3.7, 19.5, 9, 3)),
+    (22, (-3.7, 0.0, 2.7, 11.5, 8, 3)),
+    (26, (-4.0, 0.0, 2.55, 9.9, 14, 2)),
+    (29, (-4.25, 0.0, 2.5, 10.4, 12, 2)),
+    (31, (-4.6, 0.0, 2.1, 8.2, 11, 2)),
+    (32, (-4.8, 0.0, 1.9, 5.6, 9, 3)),
+)
+# From the side, a little to the right of it: the near rail never comes before what stands under it.
+ROOF_2: tuple[Key, ...] = (
+    (0, (-3.4, 0.0, 2.4, 9.5, 8, 2)),
+    (4, (0.2, 0.0, 4.8, 18.4, 12, 1)),
+    (9, (0.6, 0.0, 5.1, 16.6, 14, 1)),
+    (14, (1.0, 0.0, 5.15, 16.9, 20, 1)),
+    (18, (1.35, 0.0, 5.3, 15.6, 16, 1)),
+    (23, (1.75, 0.0, 5.25, 15.9, 13, 0)),
+    (28, (2.1, 0.0, 4.7, 19.2, 18, 2)),
+    (31, (2.4, 0.0, 4.9, 13.5, 10, 3)),
+    (32, (2.6, 0.0, 5.0, 9.0, 7, 4)),
+)
+# Close to the towers whose registers are opened; the wall of sums hangs to the right of them.
+ROOF_3: tuple[Key, ...] = (
+    (0, (1.8, 0.0, 4.4, 9.5, 22, 4)),
+    (4, (2.9, 0.0, 5.5, 14.6, 13, 1)),
+    (11, (3.4, 0.0, 5.5, 13.4, 4, 1)),
+    (18, (3.6, 0.0, 5.5, 13.4, 10, 1)),
+    (22, (3.2, 0.0, 5.5, 14.6, 14, 2)),
+    (25, (4.6, 0.0, 5.6, 13.4, 9, 1)),
+    (30, (4.8, 0.0, 5.6, 13.2, 4, 2)),
+    (32, (4.4, 0.0, 5.8, 7.5, 2, 4)),
+)
+# From the beam's side: the newest towers stand in front, and nothing hides the cube.
+ROOF_4: tuple[Key, ...] = (
+    (0, (3.0, 0.0, 5.0, 9.5, 20, 3)),
+    (5, (4.0, 0.0, 5.7, 14.6, 29, 1)),
+    (12, (3.6, 0.0, 5.7, 14.4, 35, 1)),
+    (17, (3.8, 0.0, 5.7, 14.2, 38, 1)),
+    (22, (4.0, 0.0, 5.7, 14.0, 33, 1)),
+    (26, (3.6, 0.0, 5.7, 14.4, 27, 1)),
+    (28.5, (1.8, 0.0, 4.7, 18.2, 27, 3)),
+    (31, (1.8, 0.0, 4.8, 17.4, 23, 4)),
+    (32, (2.6, 0.0, 5.6, 13.0, 16, 7)),
+)
+
+
+def flight(path: Sequence[Key], aside: tuple[float, float], begin: float, end: float) -> Callable[[float], Camera]:
+    """The keyed camera; from beat `begin` to `end` it looks `aside` of its target, left and up, in world units."""
+    keyed, (left, up) = Path(path), aside
+
+    def camera(beat: float) -> Camera:
+        x, y, z, distance, azimuth, elevation = keyed(beat)
+        away = ramp(beat, begin, 4.0) * (1.0 - ramp(beat, end, 4.0))
+        return Camera.orbit((x - left * away, y, z + up * away), distance, azimuth, elevation, FOV)
+
+    return camera

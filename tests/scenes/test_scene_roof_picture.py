@@ -1,0 +1,182 @@
+"""The roofs' pictures: nothing crosses what it must not cross, no rate stands under another rung's name, the climb is seen."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+
+import numpy as np
+import pytest
+from manim import tempconfig
+
+from audio import tracks
+from measure.dataset import MEASUREMENTS, Dataset
+from scenes import film
+from scenes.props.framing import FADE, Lens, above_the_words
+from scenes.props.ghosts import RAIL, Ghost, Ghosts
+from scenes.props.roofline import CUBE, FLOOR, HALF_DEPTH, HALF_WIDTH, HEIGHT, TOWER, Chart
+from scenes.props.rungs import standing, zoom_to
+from scenes.roof import Roof
+from scenes.stage.passage import Context, Window
+from scenes.stage.world import World
+
+H200 = "nvidia-h200"
+ROOFS = ("roof-1", "roof-2", "roof-3", "roof-4")
+SIZE = (480, 270)
+
+
+@functools.cache
+def roof(name: str, spec: str = H200) -> Roof:
+    row = film.row(name)
+    with tempconfig({"pixel_width": SIZE[0], "pixel_height": SIZE[1], "frame_rate": 30}):
+        scene = row.load()(Context(Dataset.open([spec]), tracks.default().timeline, row.first_bar, row.bars), Window(0, 0))
+        scene.setup()
+        scene.construct()
+    assert isinstance(scene, Roof)
+    return scene
+
+
+def texts(scene: Roof, beat: float) -> list[tuple[str, str, tuple[float, float, float, float]]]:
+    """Kind, words and box (design pixels) of what is written at a beat and can be read."""
+    pixels = np.zeros((SIZE[1], SIZE[0]), np.uint32)
+    scene.paint(scene.clock.frame(beat), pixels)
+    s = SIZE[1] / 1080
+    return [(p.kind, p.text, (p.left / s, p.top / s, p.right / s, p.bottom / s)) for p in scene.placed if p.opacity > 0.5]
+
+
+def line(scene: Roof, beat: float, ends: list[tuple[float, float, float]], count: int = 60) -> np.ndarray:
+    """Points (N, 2) of straight pieces of the world as design pixels."""
+    a = np.array(ends, float)
+    parts = [a[k] + (a[k + 1] - a[k]) * np.linspace(0, 1, count)[:, None] for k in range(len(a) - 1)]
+    seen = scene.pinned(beat, np.concatenate(parts))
+    return seen[seen[:, 2] > 0.3][:, :2]
+
+
+def rails(scene: Roof, beat: float, y: float, slope: bool = True) -> np.ndarray:
+    """One rail of the roof, at the hall's depth y: up the slope, then along the beam."""
+    chart = scene.chart
+    assert chart is not None
+    low = (chart.x(chart.low_x), y, FLOOR)
+    lowest = scene.lens.lowest(beat)  # of the slope as it is seen, zoomed
+    ridge, peak = chart.x(chart.ridge), chart.z(chart.peak)
+    share = max(0.0, (lowest - FLOOR) / (peak - FLOOR))
+    foot = (low[0] + (ridge - low[0]) * share, y, FLOOR)
+    beam = [(ridge, y, scene.lens(peak, beat)), (HALF_WIDTH + 0.6, y, scene.lens(peak, beat))]
+    return line(scene, beat, [foot, *beam] if slope else beam)
+
+
+def rates(spec: str = H200) -> dict[str, str]:
+    """Title of each rung of the file and its rate as text."""
+    document = json.loads((MEASUREMENTS / f"{spec}.json").read_text())
+    rungs = document["ladders"]["gemm_fp32"]["rungs"]
+    return {r["title"]: f"{r['rate']['value']:.{2 if r['rate']['value'] < 1 else 1}f} TFLOP/s" for r in rungs}
+
+
+@pytest.mark.parametrize("name", ROOFS)
+def test_a_rate_is_written_with_its_own_rung_and_never_runs(name: str) -> None:
+    scene, known = roof(name), rates()
+    landed = 0
+    for rung, moment in scene.land.items():
+        title = next(r.title for r in scene.data.ladder("gemm_fp32").value.rungs if r.name == rung)  # type: ignore[union-attr]
+        for beat in (moment - 1.0, moment - 0.3, moment, moment + 0.1, moment + 0.4):
+            shown = [words for kind, words, _ in texts(scene, beat) if kind in ("figure", "clock") and "FLOP/s" in words]
+            assert shown == ([known[title]] if beat >= moment else []), f"{title} at {beat - moment:+g}"
+            landed += len(shown)
+    assert landed
+
+
+@pytest.mark.parametrize("name", ROOFS)
+def test_the_near_rail_lies_over_the_cube_and_all_towers_while_rungs_land(name: str) -> None:
+    scene = roof(name)
+    first = min(scene.land.values())
+    for beat in np.arange(first if name == "roof-1" else 4.0, scene.closing() - 1.0, 0.5):
+        rail = rails(scene, beat, -HALF_DEPTH)
+        for tower in scene.towers.values():
+            if tower.summit(beat) <= FLOOR + 0.1:
+                continue
+            lot, half = tower.lot, TOWER / 2
+            top = scene.pinned(
+                beat, np.array([[lot.x + i * half, lot.y + j * half, tower.summit(beat)] for i in (-1, 1) for j in (-1, 1)])
+            )
+            inside = (rail[:, 0] > top[:, 0].min()) & (rail[:, 0] < top[:, 0].max())
+            assert not inside.any() or rail[inside, 1].max() < top[:, 1].mean(), f"beat {beat}"
+
+
+@pytest.mark.parametrize("name", ROOFS[1:])
+def test_no_words_stand_on_the_beam_and_no_axis_word_on_a_tower(name: str) -> None:
+    scene = roof(name)
+    for beat in np.arange(4.5, scene.closing() - 0.5, 1.5):
+        beam = np.concatenate([rails(scene, beat, y, slope=False) for y in (-HALF_DEPTH, HALF_DEPTH)])
+        towers = []
+        for tower in scene.towers.values():
+            lot = tower.lot
+            ends = scene.pinned(beat, np.array([[lot.x, lot.y, FLOOR], [lot.x, lot.y, tower.summit(beat)]]))
+            half = abs(np.diff(scene.pinned(beat, np.array([[lot.x, lot.y, 3.0], [lot.x + TOWER / 2, lot.y, 3.0]]))[:, 0])[0])
+            towers.append((ends[:, 0].min() - half, ends[:, 1].min(), ends[:, 0].max() + half, ends[:, 1].max()))
+        for kind, words, (left, top, right, bottom) in texts(scene, beat):
+            if kind.startswith("lyric"):
+                continue
+            on = (beam[:, 0] > left) & (beam[:, 0] < right) & (beam[:, 1] > top - 12) & (beam[:, 1] < bottom + 12)
+            assert not on.any(), f"{words!r} stands on the beam at beat {beat}"
+            for x0, y0, x1, y1 in towers if kind == "axis" else ():
+                assert right < x0 or left > x1 or bottom < y0 or top > y1, f"{words!r} stands on a tower at beat {beat}"
+
+
+def test_the_slope_goes_out_before_it_reaches_the_words() -> None:
+    points = np.array([[0.0, 0.0, z] for z in (FADE[0] - 1.0, (FADE[0] + FADE[1]) / 2, FADE[1] + 1.0)])
+    seen = above_the_words(lambda beat, p: np.column_stack([p[:, 0], p[:, 2], np.ones(len(p))]), points, 0.0)
+    assert seen == pytest.approx([1.0, 0.5, 0.0])
+    assert FADE[1] < 868, "the lyric's plate begins there"
+
+
+def test_the_climb_of_the_last_roof_is_seen() -> None:
+    """Zoomed, its rungs still stand on one logarithmic scale, a third of the height up the best of those before them."""
+    scene, document = roof("roof-4"), json.loads((MEASUREMENTS / f"{H200}.json").read_text())
+    rate = {r["name"]: r["rate"]["value"] for r in document["ladders"]["gemm_fp32"]["rungs"]}
+    assert scene.chart is not None
+    beat = scene.at(5, 1)
+    tops = {name: scene.towers[name].top(beat) for name in ("tile_2d", "vectorised", "warp_tile")}
+    assert tops["tile_2d"] == pytest.approx(FLOOR + 0.34 * HEIGHT)
+    step = (tops["vectorised"] - tops["tile_2d"]) / math.log(rate["vectorised"] / rate["tile_2d"])
+    assert step == pytest.approx((tops["warp_tile"] - tops["vectorised"]) / math.log(rate["warp_tile"] / rate["vectorised"]))
+    assert tops["warp_tile"] - tops["vectorised"] > 2 * CUBE
+    assert scene.lens.magnify(scene.at(8, 3)) == pytest.approx(1.0), "the whole ladder shines on the whole scale"
+    assert zoom_to(scene.data, scene.chart, ()) == 1.0
+
+
+def test_a_lens_leaves_its_top_where_it_is_and_nothing_below_the_floor() -> None:
+    lens = Lens(1.0, 9.0, lambda beat: 4.0)
+    assert [lens(z, 0.0) for z in (9.0, 8.0, 7.0, 3.0)] == [9.0, 5.0, 1.0, 1.0] and lens.lowest(0.0) == 7.0
+
+
+@pytest.mark.parametrize("spec", [H200, "rtx-3090-published"])
+def test_ghosts_stop_on_their_beat_under_the_lower_of_both_roofs(spec: str) -> None:
+    chart = Chart.of(Dataset.open([spec]))
+    assert chart is not None
+    for mark in (chart.ridge / 20, chart.ridge, chart.ridge * 2):
+        ghost = Ghost(mark, 8.0, 20.0)
+        ghosts = Ghosts(chart, [ghost])
+        roofed = chart.z(min(chart.peak, mark * chart.bandwidth))
+        heights = [ghosts.base(ghost, beat) for beat in np.arange(5.0, 12.0, 0.05)]
+        assert max(heights) == pytest.approx(roofed - RAIL - CUBE, abs=0.05) == ghosts.base(ghost, 8.0)
+        assert ghosts.base(ghost, 6.5) == FLOOR
+    world = World()
+    ghosts.draw(world, 9.0)
+    assert sum(len(batch.origin) for batch in world.boxes) == 1
+
+
+def test_one_ratio_at_a_time() -> None:
+    """The first roof tells the share of its slope, and then the HUD has none; the others have the HUD's and tell none."""
+    first, other = roof("roof-1"), roof("roof-2")
+    assert first.achieved()(first.at(7)) is None
+    found = other.achieved()(other.at(7))
+    assert found is not None and (found.heading, found.of) == ("OF THE BEAM", "1D tiling, fp32")
+    for scene, said in ((first, ["0.99"]), (other, ["0.27"])):
+        assert [words for kind, words, _ in texts(scene, scene.at(7)) if kind == "figure" and "FLOP" not in words] == said
+    published = roof("roof-1", "rtx-3090-published")
+    assert published.achieved()(published.at(7)) is not None, "no bytes, no slope: the beam's share is its only ratio"
+
+
+def test_where_a_rung_stands_is_said_for_any_share() -> None:
+    assert [standing(share) for share in (0.3, 0.89, 0.9, 1.0, 1.02, 1.2)] == ["under", "under", "at", "at", "at", "over"]
