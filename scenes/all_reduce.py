@@ -25,6 +25,7 @@ from scenes.stage.world import Fog, Ground, Light, World
 LEFT, RIGHT = 96, 1824
 LINE_1, LINE_2, LINE_3 = 268, 318, 366  # baselines of a phase's name and of what explains it
 BIG, FINE, FINER = 300, 352, 398  # baselines of a number and of the lines under it
+OUTLINED = 4  # GPUs of a ring that nobody measured
 BEYOND = 2.9  # the board's edge outside of the ring, world units
 
 
@@ -44,12 +45,12 @@ class AllReduce(Passage):
     def construct(self) -> None:
         # Set up as many GPUs as the record's server has; without a record one of ours, and others in outline.
         owned = self.data.all_reduce()
-        steps = self._steps(owned) if owned else None
+        steps, real = self._steps(owned), None if owned else 1
         split = Track(0.0).to(1.0, self.at(*self.parts), 0.3, overshoot)
         begin, end = self.at(*self.found) + 0.5, self.at(*self.hush)
-        stream = Track(0.0).to(1.0, begin + 0.5, 0.5).to(0.0, end + 0.5, 0.75)
+        stream = Track(0.0).to(1.0 if owned else 0.4, begin + 0.5, 0.5).to(0.0, end + 0.5, 0.75)
         self.ring: Ring = self.prop(
-            Scenery(self._light), Ring(owned.device if owned else self.data.device, steps, split, stream, self._share)
+            Scenery(self._light), Ring(owned.device if owned else self.data.device, steps, split, stream, self._share, real)
         )
 
         # The thread rides on one chunk: once round while it is added up, once more as the sum.
@@ -59,9 +60,9 @@ class AllReduce(Passage):
         self.camera_at = self._travel(cube)
 
         # Name both laps and count their steps; then say how fast that is on a real server, and who said so.
-        if owned and steps:
+        self._name_laps(steps, 0.0 if owned else 120.0)
+        if owned:
             self._introduce(owned)
-            self._name_laps(steps)
             self._say_bandwidth(owned, begin, end)
         else:
             shown = Track(0.0).to(1.0, self.at(1, 3), 0.5).to(0.0, end, 0.5)
@@ -69,8 +70,9 @@ class AllReduce(Passage):
             self.text(Text(f"on {self.data.device.name}", LABEL, LEFT, LINE_2, opacity=shown))
         self.finish()
 
-    def _steps(self, owned: Owned[Record]) -> Steps:
-        ranks = max(2, int(owned.value.gpus.value))
+    def _steps(self, owned: Owned[Record] | None) -> Steps:
+        """Of the record's ring; without one, of a ring that is drawn as an outline."""
+        ranks = max(2, int(owned.value.gpus.value)) if owned else OUTLINED
         return Steps.fitted(ranks, self.at(*self.send), self.at(*self.summed), self.at(*self.found))
 
     # ---- what stands in the world ------------------------------------------------------------------------------------
@@ -83,7 +85,7 @@ class AllReduce(Passage):
 
     def _ranks(self) -> list[Sign]:
         """A number in front of each GPU that is really there."""
-        count = self.ring.ranks if self.ring.steps else 1
+        count = self.ring.ranks if self.ring.real is None else self.ring.real
         shown = Track(0.0).to(1.0, self.at(2), 0.75).to(0.0, self.at(6, 3), 1.0)
         signs: list[Sign] = []
         for rank, (x, y) in enumerate(self.ring.centres[:count].tolist()):
@@ -144,15 +146,16 @@ class AllReduce(Passage):
 
         self.text_later(shown, count)
 
-    def _name_laps(self, steps: Steps) -> None:
-        """The two laps by their names, and the step that is under way."""
+    def _name_laps(self, steps: Steps, lower: float) -> None:
+        """The two laps by their names, `lower` design pixels under their place; and the step that is under way."""
         n, out = steps.ranks, self.at(*self.found) + 0.75
         turn = float(steps.arrives[n - 2]) + 0.25
         laps = [("reduce-scatter", f"add yours, pass it on{_pace(steps.arrives[: n - 1])}", self.at(2, 2.5), turn),
                 ("all-gather", f"pass the sums on{_pace(steps.arrives[n - 1 :])}", turn, out)]  # fmt: skip
         for title, words, begin, end in laps:
             shown = window(begin, end, 0.4)
-            self.text(Text(title, FACT, LEFT, LINE_1, opacity=shown), Text(words, SMALL, LEFT, LINE_2, opacity=shown))
+            self.text(Text(title, FACT, LEFT, LINE_1 + lower, opacity=shown))
+            self.text(Text(words, SMALL, LEFT, LINE_2 + lower, opacity=shown))
 
         def step(beat: float) -> str:
             done, flying = steps.at(beat)

@@ -19,7 +19,7 @@ from scenes.props.cube import Vector
 from scenes.props.floorplan import Rect, floorplan
 from scenes.stage.keys import ramp, smooth
 from scenes.stage.overlay import Value, value_at
-from scenes.stage.palette import COMPUTE, MEMORY, PLATE, STEEL, mix
+from scenes.stage.palette import COMPUTE, MEMORY, PLATE, QUIET, STEEL, mix
 from scenes.stage.world import Boxes, Ribbons, World
 
 Floats = NDArray[np.float64]
@@ -67,18 +67,19 @@ class Steps:
 
 @dataclass(slots=True)
 class Ring:
-    """`steps.ranks` GPUs on a board, centred on the origin; without steps one GPU stands and `outlined` others are drawn open.
+    """`steps.ranks` GPUs on a board, centred on the origin; of those that nobody measured (all but `real`) outlines are drawn,
+    and of what they send, too.
 
     `split` 0..1 parts each buffer into its chunks; `stream` 0..1 shows the links' steady traffic; `share()` is how much of a
     link's rate that is, 0..1, or None where the rate is not known.
     """
 
     device: Device
-    steps: Steps | None
+    steps: Steps
     split: Value = 1.0
     stream: Value = 0.0
     share: Callable[[], float | None] = lambda: None
-    outlined: int = 3
+    real: int | None = None
     ranks: int = field(init=False)
     radii: tuple[float, float] = field(init=False)
     centres: Floats = field(init=False)
@@ -86,12 +87,11 @@ class Ring:
     _dies: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        self.ranks = self.steps.ranks if self.steps else 1 + self.outlined
+        self.ranks = self.steps.ranks
         wide = max(4.3, 1.06 * self.ranks)
         self.radii = (wide, max(0.62 * wide, 3.9))
-        # The last step brings chunk 0 to rank N - 2: that one stands in front, left of the middle; so does one that is alone.
-        front = self.ranks - 2 if self.steps else 0
-        angle = (np.arange(self.ranks) - front - 0.5) * 2.0 * math.pi / self.ranks
+        # The last step brings chunk 0 to rank N - 2: that one stands in front, left of the middle.
+        angle = (np.arange(self.ranks) - (self.ranks - 2) - 0.5) * 2.0 * math.pi / self.ranks
         self.centres = np.column_stack([self.radii[0] * np.sin(angle), -self.radii[1] * np.cos(angle)])
         self._still, self._dies = self._build()
 
@@ -141,7 +141,7 @@ class Ring:
     def slabs(self, beat: float) -> tuple[Floats, NDArray[np.int64], Floats]:
         """Base centres (M, 3) of all slabs, whose contribution each is (M,), and how hot (M,) with an addition, 0..1."""
         n, chunk = self.ranks, np.arange(self.ranks)[:, None]
-        done, u = self.steps.at(beat) if self.steps else (0, 0.0)
+        done, u = self.steps.at(beat)
         layer = np.arange(n)[None, :]
         owner = (chunk + layer) % n
         if done < n - 1:
@@ -161,22 +161,20 @@ class Ring:
 
     def heat(self, beat: float) -> float:
         """How much of the amber of the last addition is left, 0..1."""
-        if self.steps is None:
-            return 0.0
         past = self.steps.arrives[: self.ranks - 1]
         past = past[past <= beat]
         return 1.0 - ramp(beat, float(past[-1]) + GLOW, COOLS) if len(past) else 0.0
 
     def leap(self, beat: float) -> float:
         """How far the columns are stretched when the last step has landed: 1 at rest."""
-        if self.steps is None or beat < (end := float(self.steps.arrives[-1])):
+        if beat < (end := float(self.steps.arrives[-1])):
             return 1.0
         return 1.0 + LIFT * math.exp(-(beat - end) / 0.45)
 
     def rider(self, beat: float) -> Vector:
         """Top of chunk 0 where it has come to: on its way twice round, then at the last rank that it reached."""
         n, zero = self.ranks, np.zeros(1, np.int64)
-        done, u = self.steps.at(beat) if self.steps else (0, 0.0)
+        done, u = self.steps.at(beat)
         adds = done < n - 1
         start, end = (0.0, self.slab) if adds else (TALL, 0.0)
         x, y, z = self.place(zero + done, zero, u, start, end)[0]
@@ -186,18 +184,19 @@ class Ring:
 
     def draw(self, world: World, beat: float) -> None:
         world.add(self._still)
-        if self.steps is None:
-            self._open(world)
-        else:
+        if self.real is None:
             self._work(world, beat)
-            self._links(world, beat)
+        else:
+            self._open(world, self.real)
+        self._links(world, beat)
         base, owner, hot = self.slabs(beat)
-        if self.steps is None:
-            base, owner = self.foot(np.zeros(self.ranks, np.int64), np.arange(self.ranks)), np.zeros(self.ranks, np.int64)
-            hot = np.zeros(self.ranks)
         leap = self.leap(beat)
         base[:, 2] = FOOT + (base[:, 2] - FOOT) * leap
         size = np.array([self.pitch * (1.0 - GAP * value_at(self.split, beat)), 0.46, self.slab * 0.9 * leap])
+        if self.real is not None:
+            a, b = frames(base - size * (0.5, 0.5, 0.0), (float(size[0]), float(size[1]), float(size[2])))
+            world.add(Ribbons.of(a, b, 0.025, mix(QUIET, MEMORY, 0.5), alpha=0.9))
+            return
         tint = 0.30 + 0.62 * (owner / max(self.ranks - 1, 1))[:, None]
         cool = np.array(PLATE) + (np.array(MEMORY) - PLATE) * tint
         heat = hot[:, None]
@@ -218,7 +217,7 @@ class Ring:
 
     def _links(self, world: World, beat: float) -> None:
         """Arches: steel at rest; light runs along them as long as a step is under way; in the stream as wide as the traffic."""
-        _, u = self.steps.at(beat) if self.steps else (0, 0.0)
+        _, u = self.steps.at(beat)
         busy = smooth(min(1.0, 5.0 * u, 6.0 * (1.0 - u))) if u > 0.0 else 0.0
         stream = value_at(self.stream, beat)
         grid = np.linspace(0.0, 1.0, PIECES + 1)
@@ -250,17 +249,13 @@ class Ring:
         a, b = inner[:, :-1].reshape(-1, 3), inner[:, 1:].reshape(-1, 3)
         world.add(Ribbons.of(a, b, 0.035, mix(STEEL, (1.0, 1.0, 1.0), 0.55), alpha=0.9 * stream, emission=0.1))
 
-    def _open(self, world: World) -> None:
-        """What nobody measured, in outline: the other modules, their buffers' rails and the arches between them."""
-        centres = np.column_stack([self.centres[1:], np.zeros(self.ranks - 1)])
-        boxes = [((-WIDE / 2, -DEEP / 2, BOARD), (WIDE, DEEP, MODULE)), ((-REACH / 2, RAIL - 0.23, FOOT), (REACH, 0.46, 0.3))]
+    def _open(self, world: World, real: int) -> None:
+        """What nobody measured, in outline: the other modules and their buffers' rails."""
+        centres = np.column_stack([self.centres[real:], np.zeros(self.ranks - real)])
+        boxes = [((-WIDE / 2, -DEEP / 2, BOARD), (WIDE, DEEP, MODULE)), ((-REACH / 2, RAIL - 0.23, FOOT), (REACH, 0.46, 0.1))]
         for low, size in boxes:
             a, b = frames(centres + low, size)
             world.add(Ribbons.of(a, b, 0.03, mix(STEEL, (1.0, 1.0, 1.0), 0.4), alpha=0.8))
-        points = self.arch(
-            np.arange(self.ranks)[:, None], np.broadcast_to(np.linspace(0, 1, PIECES + 1), (self.ranks, PIECES + 1))
-        )
-        world.add(Ribbons.of(points[:, :-1:2].reshape(-1, 3), points[:, 1::2].reshape(-1, 3), 0.05, STEEL, alpha=0.9))
 
     def _build(self) -> tuple[Boxes, Floats]:
         """Board, modules with their chips from the device's record, rails; and the dies, (N, 4): least corner and size."""
@@ -274,7 +269,7 @@ class Ring:
         def at(rect: Rect, x: float, y: float) -> Rect:
             return Rect(x + rect.x0 * scale, y + rect.y0 * scale, x + rect.x1 * scale, y + rect.y1 * scale)
 
-        for x, y in self.centres[: None if self.steps else 1].tolist():
+        for x, y in self.centres[: self.real].tolist():
             z = pile.slab(Rect(x - WIDE / 2, y - DEEP / 2, x + WIDE / 2, y + DEEP / 2), BOARD, MODULE, SUBSTRATE, 0.6, 0.03)
             pile.slab(
                 Rect(x - REACH / 2 - 0.1, y + RAIL - 0.33, x + REACH / 2 + 0.1, y + RAIL + 0.33), z, FOOT - z, SILICON, 0.6
