@@ -1,4 +1,4 @@
-"""Quantisation: fewer bits a weight are fewer bytes to read; four formats of one matrix race over equal tracks, as measured."""
+"""Quantisation: fewer bits a weight are fewer bytes to read; four formats race over equal tracks, and what comes out is off."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import ClassVar
 
-from scenes.props.bits import Bits
+from scenes.props.bits import EDGE, GROUP, SCALE_BITS, Bits
 from scenes.props.cube import Cube, Vector
 from scenes.props.signs import Signs
-from scenes.props.trains import GATE, Train, Trains
+from scenes.props.trains import FROM, GATE, SM, Train, Trains
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
 from scenes.stage.digits import Counter
+from scenes.stage.hud import Ratio
 from scenes.stage.keys import Path, Track, arrive, ramp, smooth, window
 from scenes.stage.overlay import Item, Number, Text
 from scenes.stage.palette import MEMORY, QUIET, TEXT, mix
@@ -25,9 +26,8 @@ LEFT, RIGHT = 96, 1824
 BIG, FINE, FINER = 318, 368, 406  # baselines of a number and of what explains it
 FORMATS = (("fp32", 32), ("fp16", 16), ("int8", 8), ("int4", 4))  # bits a weight, without scales
 TRACKS = (4.8, 1.6, -1.6, -4.8)  # y of each format
-GROUP, SCALE = 128, 16  # weights that share a scale, and its bits (kernels/gemv)
 ROW = -9.5  # y of the bits
-SLOWEST = 8.0  # beats that the fp32 weights take to pass: the scale of the race
+SLOWEST = 6.0  # beats that the fp32 weights take to pass, up to "road": the scale of the race
 
 
 class Quantisation(Passage):
@@ -39,16 +39,19 @@ class Quantisation(Passage):
     bars: ClassVar[int] = 6
 
     def construct(self) -> None:
-        # Bars 1 and 2: one weight, bit by bit; it is folded on "number", on "lighten", on "load".
-        self.scale_at, self.start = self.at(3, 1.5), self.at(4)
-        folds = (self.at(1, 3), self.at(2), self.at(2, 3))
-        self.bits: Bits = self.prop(Bits(ROW, folds, Track(1.0).to(0.0, self.start - 0.25, 0.75), self.scale_at))
+        # Bars 1 and 2: one weight, bit by bit; it is folded on "number", "lighten", "load"; bar 3: its group, their scale.
+        self.scale_at, self.start, self.flow = self.at(3, 2), self.at(4), self.at(5)
+        folds, self.group_at = (self.at(1, 3), self.at(2), self.at(2, 3)), self.at(3) - 0.1
+        gone = Track(1.0).to(0.0, self.start - 0.25, 0.75)
+        self.bits: Bits = self.prop(Bits(ROW, folds, gone, self.group_at, self.scale_at))
         self.say_the_bits()
 
         # Bar 4, on "more of them": the same matrix in four formats, each train as long as its bytes, as fast as it was read.
         self.rungs = {name: self.fastest(name) for name, _ in FORMATS}
         trains = [self.train(k) for k in range(len(FORMATS))]
-        self.trains: Trains = self.prop(Trains(trains, self.start, self.at(4, 4), Track().to(1.0, self.at(3, 4), 1.0)))
+        # From bar 5 on weight after weight: those of fp32 come to the gate on bar 6, the others as fast as they were read.
+        pace, risen = (GATE - FROM) / (self.at(6) - self.flow), Track().to(1.0, self.at(3, 4), 1.0)
+        self.trains: Trains = self.prop(Trains(trains, self.start, self.flow, pace, risen))
         self.prop(Scenery(self.light), Cube(self.thread, 0.62, emission=0.8))
         self.name_the_tracks()
         if all(self.rungs.values()):
@@ -58,6 +61,7 @@ class Quantisation(Passage):
             shown = window(self.start - 0.5, self.clock.beats + 9.0)
             missing = [name for name, rung in self.rungs.items() if rung is None]
             self.text(Text(f"{', '.join(missing)} not measured on {self.data.device.name}", LABEL, LEFT, 262, opacity=shown))
+            self.text(Text("outlines go by their bytes alone", SMALL, LEFT, 312, "left", shown))
         self.camera_at = self.fly()
         self.finish()
 
@@ -78,7 +82,7 @@ class Quantisation(Passage):
 
     def train(self, which: int) -> Train:
         name, bits = FORMATS[which]
-        rung, scales = self.rungs[name], SCALE / GROUP if name.startswith("int") else 0.0
+        rung, scales = self.rungs[name], SCALE_BITS / GROUP if name.startswith("int") else 0.0
         ratio = FORMATS[0][1] / (bits + scales)
 
         def beats(rung: str) -> float:
@@ -88,16 +92,35 @@ class Quantisation(Passage):
             mine, plain = (self.read(self.key(name, "bandwidth")).quantity.value for name in (rung, self.rungs["fp32"] or rung))
             return mine / plain
 
+        share = scales / (bits + scales)
         if rung is None:
-            return Train(TRACKS[which], ratio, scales / (bits + scales), None)
+            return Train(TRACKS[which], ratio, share, None, slowest=SLOWEST)
+        wrong = self.key(rung, "quantisation_error")
+        off = cache(lambda: self.read(wrong).quantity.value) if self.data.has(wrong) else None
         timed, flows = cache(lambda: beats(rung)), cache(lambda: speed(rung))
-        return Train(TRACKS[which], ratio, scales / (bits + scales), timed, flows)
+        return Train(TRACKS[which], ratio, share, timed, flows, off, SLOWEST)
+
+    def achieved(self) -> Callable[[float], Ratio | None]:
+        """On bar 6 the bandwidth that the smallest weights are read with, over that of the memory."""
+        begins, rung = self.at(6) + 0.25, self.fastest(FORMATS[-1][0])
+        if rung is None or not self.data.has(self.key(rung, "read_share")):
+            return lambda beat: None
+
+        @cache
+        def share() -> Ratio:
+            roof, owned = self.data.get("roofs.dram"), self.data.ladder("gemv")
+            title = next((item.title for item in owned.value.rungs if item.name == rung), rung) if owned else rung
+            peak = f"of DRAM's roof, {roof.quantity.source}" if roof else "of DRAM's roof"
+            return Ratio(figure(self.read(self.key(rung, "read_share")), 2, ""), title, peak)
+
+        return lambda beat: share() if beat >= begins else None
 
     # ---- the thread -------------------------------------------------------------------------------------------------------
 
     def thread(self, beat: float) -> Vector:
-        """At the end of its weight; then on the last wagon of the shortest train, and on the SM that took it in."""
-        x, y, z = -self.bits.half_width(beat) - 0.9, ROW, 0.0
+        """At the end of its weight, and on it; then on the last wagon of the shortest train, and on the SM that took it in."""
+        on = ramp(beat, self.group_at - 1.5, 0.6)
+        x, y, z = (-self.bits.half_width(beat) - 0.9) * (1.0 - on), ROW, EDGE * on + 3.2 * on * (1.0 - on)
         u = ramp(beat, self.start - 1.75, 1.5, smooth)
         if u <= 0.0:
             return x, y, z
@@ -109,31 +132,32 @@ class Quantisation(Passage):
 
     def say_the_bits(self) -> None:
         """How many bits are left; then what has to ride along with them."""
-        shown, late = window(0.75, self.scale_at - 0.75), window(self.scale_at - 0.25, self.start - 0.5)
-        names = {bits: name for name, bits in FORMATS}
+        shown, late = window(0.75, self.group_at - 0.25), window(self.group_at + 0.25, self.start - 0.25)
+        names, least = {bits: name for name, bits in FORMATS}, FORMATS[-1][1]
         self.text(Text(lambda beat: f"{self.bits.left(beat)} bits", NUMBER.coloured(MEMORY), LEFT, BIG, "left", shown))
         self.text(Text(lambda beat: f"one weight as {names[self.bits.left(beat)]}", SMALL, LEFT, FINE, "left", shown))
-        self.text(Text(f"+ {SCALE} bits", NUMBER.coloured(TEXT), LEFT, BIG, "left", late))
-        self.text(Text(f"an fp16 scale for every {GROUP} weights", SMALL, LEFT, FINE, "left", late))
+        self.text(Text(f"{least} + {SCALE_BITS} / {GROUP} bits", NUMBER.coloured(MEMORY), LEFT, BIG, "left", late))
+        self.text(Text(f"{GROUP} weights share a scale, in white", SMALL, LEFT, FINE, "left", late))
 
     def name_the_tracks(self) -> None:
+        """Each format right of where it goes in, and the SM."""
         style, seen = CODE.coloured(mix(MEMORY, TEXT, 0.35)), window(self.start - 1.25, self.clock.beats + 9.0)
         names = [
-            TextPlane.lying(name, style, (-18.4, y - 0.36, 0.09), 0.8) for (name, _), y in zip(FORMATS, TRACKS, strict=True)
+            TextPlane.standing(name, style, (SM[1] + 0.3, y - 0.3, SM[2] + 0.1), 0.74, 12.0)
+            for (name, _), y in zip(FORMATS, TRACKS, strict=True)
         ]
-        sm = TextPlane.standing(
-            "SM", CODE.coloured(mix(QUIET, TEXT, 0.3)), (GATE + 2.35, TRACKS[-1] - 1.62, 0.42), 0.7, 0.0, "centre"
-        )
+        grey = CODE.coloured(mix(QUIET, TEXT, 0.3))
+        sm = TextPlane.standing("SM", grey, (SM[0] + 0.3, TRACKS[-1] - 1.62, 0.2), 0.66)
         self.prop(Signs([(plane, seen) for plane in (*names, sm)]))
 
     def say_the_race(self) -> None:
         """From when the shortest train is in: how much sooner, beside how much shorter; both stay until the longest is in."""
-        begin, end = self.start + 1.5, self.start + SLOWEST - 0.25
+        begin, end = self.start + 1.5, self.at(6) - 0.25
         left, right = window(begin - 0.25, end), window(begin + 1.75, end)
 
         def sooner() -> Sequence[Item]:
             faster = figure(self.read(self.of_int4("speedup")), 2, "×")
-            counted = Track().to(1.0, begin + 0.75, 0.75, arrive)
+            counted = Track().to(1.0, begin + 0.4, 0.6, arrive)
             return [
                 Counter(faster, counted, NUMBER, LEFT, BIG, "left", left, start=1.0),
                 Text(f"int4 faster than fp32, {faster.source}", SMALL, LEFT, FINE, "left", left),
@@ -156,16 +180,18 @@ class Quantisation(Passage):
 
     def say_the_cost(self) -> None:
         """Bar 6: what is left of the bandwidth, and what the missing bits cost."""
-        shown = window(self.start + SLOWEST + 0.25, self.clock.beats + 9.0)
+        shown = window(self.at(6) + 0.25, self.clock.beats + 9.0)
 
         def cost() -> Sequence[Item]:
             speed = figure(self.read(self.of_int4("bandwidth")), 2)
             wrong = figure(self.read(self.of_int4("quantisation_error")), 1, "%", 100.0)
+            below = 16.0  # the HUD's ratio stands above
             return [
                 Number(speed, NUMBER.coloured(MEMORY), LEFT, BIG, "left", shown),
                 Text(f"int4 weights read, {speed.source}", SMALL, LEFT, FINE, "left", shown),
-                Number(wrong, NUMBER, RIGHT, BIG, "right", shown),
-                Text(f"error of y, random weights, {wrong.source}", SMALL, RIGHT, FINE, "right", shown),
+                Number(wrong, NUMBER, RIGHT, BIG + below, "right", shown),
+                Text("off the exact y, in white", SMALL, RIGHT, FINE + below, "right", shown),
+                Text(f"{wrong.source}, random weights", SMALL, RIGHT, FINER + below, "right", shown),
             ]
 
         self.text_later(shown, cost)
@@ -174,7 +200,9 @@ class Quantisation(Passage):
 
     def light(self, world: World, beat: float) -> None:
         u = ramp(beat, self.start - 2.0, 2.0)
-        world.light = Light(focus=(2.0 * u, ROW * (1.0 - u)), radius=13.0 + 7.0 * u, ambient=0.36)
+        world.light = Light(
+            focus=(4.0 * u, (ROW - 5.0 * ramp(beat, 6.5, 1.5)) * (1.0 - u)), radius=14.0 + 6.0 * u, ambient=0.36
+        )
         world.fog = Fog(start=36.0, end=100.0)
         world.ground = Ground(spacing=2.0, extent=90.0)
 
@@ -184,14 +212,14 @@ class Quantisation(Passage):
             (0, (-0.6, ROW, 1.4, 21.5, -16, 12)),
             (2, (-0.4, ROW, 1.3, 16.5, -10, 14)),
             (4, (-0.4, ROW, 0.9, 10.0, -3, 14)),
-            (6.5, (-0.3, ROW, 0.45, 5.6, 8, 13)),
-            (8, (1.2, ROW, 0.55, 7.4, 12, 13)),
-            (10, (2.9, ROW, 0.7, 10.4, 10, 14)),
-            (12, (-0.9, 0.2, 1.2, 31.0, 10, 26)),
-            (16, (-0.7, 0.0, 1.3, 30.5, -2, 25)),
-            (20, (-0.6, -0.3, 1.3, 28.5, -12, 23)),
-            (23, (2.6, -1.0, 1.4, 24.0, -22, 20)),
-            (24, (8.0, TRACKS[-1] + 1.0, 1.4, 13.0, -32, 15)),
+            (6.1, (-0.3, ROW, 0.45, 6.0, 8, 14)),
+            (8, (0.0, -16.5, 1.4, 31.0, 8, 34)),
+            (10.3, (0.2, -16.8, 1.4, 29.5, 0, 32)),
+            (12, (2.6, 0.2, 2.2, 32.0, 8, 25)),
+            (16, (3.0, 0.0, 2.3, 31.0, 13, 24)),
+            (19, (4.0, -0.3, 2.6, 28.5, 16, 23)),
+            (22, (8.0, -1.6, 3.0, 20.5, 19, 21)),
+            (24, (10.4, -2.6, 2.3, 15.6, 24, 20)),
         ])  # fmt: skip
 
         def camera(beat: float) -> Camera:
