@@ -55,14 +55,15 @@ def held(ranks: int, steps: int) -> dict[tuple[int, int], set[int]]:
 def test_every_chunk_is_where_the_kernels_schedule_puts_it(ranks: int) -> None:
     made = ring(ranks)
     assert len(made.steps.arrives) == 2 * (ranks - 1)
+    places = [(rank, chunk) for rank in range(ranks) for chunk in range(ranks)]
+    feet = made.foot(*np.array(places).T)
     for steps, beat in enumerate([0.0, *made.steps.arrives.tolist()]):
         base, owner, _ = made.slabs(beat)
-        found: dict[tuple[int, int], set[int]] = {(r, c): set() for r in range(ranks) for c in range(ranks)}
-        for point, who in zip(base, owner.tolist(), strict=True):
-            feet = {place: made.foot(np.array([place[0]]), np.array([place[1]]))[0] for place in found}
-            at = min(feet, key=lambda place: float(np.hypot(*(feet[place] - point)[:2])))
-            assert feet[at][:2] == pytest.approx(point[:2])
-            found[at].add(who)
+        found: dict[tuple[int, int], set[int]] = {place: set() for place in places}
+        apart = np.linalg.norm(feet[None, :, :2] - base[:, None, :2], axis=-1)
+        assert apart.min(axis=1) == pytest.approx(0.0, abs=1e-6)
+        for which, who in zip(apart.argmin(axis=1).tolist(), owner.tolist(), strict=True):
+            found[places[which]].add(who)
         assert found == held(ranks, steps), f"after {steps} steps"
 
 
