@@ -146,7 +146,6 @@ class Coalescing(Passage):
             self.text(Text(words, LABEL, LEFT, FIRST + 56, opacity=shown), Text(drawn, SMALL, LEFT, FIRST + 104, opacity=shown))
 
     def sectors(self, stride: int) -> str | None:
-        """The key of the sectors of a request: as counted, else as modelled."""
         keys = (f"{SWEEP}.series.sectors_{how}.values.{stride}" for how in ("counted", "model"))
         return next((key for key in keys if self.data.has(key)), None)
 
@@ -228,6 +227,8 @@ class Coalescing(Passage):
 
     def fly(self) -> Callable[[float], Camera]:
         """Close on the thread and its word; the whole line; up over the sheet as it scatters; on to the columns."""
+        left, right = self.columns.x(self.columns.strides[0]), self.columns.x(self.columns.strides[-1])
+        mid, far = (left + right) / 2, max((right - left) / (2.0 * abs(self.columns.x(1))), 0.6)
         path = Path([
             (0, (2.6, -2.2, 0.4, 11.5, -18, 24)),
             (3, (0.6, -1.6, 0.5, 18.0, -8, 27)),
@@ -235,11 +236,11 @@ class Coalescing(Passage):
             (8, (0.0, -0.4, 0.5, 22.0, 8, 26)),
             (10, (0.0, 2.6, 0.5, 29.0, 6, 28)),
             (11.25, (0.0, 5.5, 1.0, 33.0, -3, 24)),
-            (12.25, (0.0, BACK, 3.3, 21.5, -13, 9)),
-            (16, (0.2, BACK, 3.3, 20.0, -6, 7)),
-            (20, (0.2, BACK, 3.3, 20.0, 6, 8)),
-            (22, (-0.4, BACK, 3.3, 19.0, 10, 9)),
-            (24, (-5.0, BACK, 4.4, 11.0, 12, 10)),
+            (12.25, (mid, BACK, 3.3, 21.5 * far, -13, 9)),
+            (16, (mid + 0.2, BACK, 3.3, 20.0 * far, -6, 7)),
+            (20, (mid + 0.2, BACK, 3.3, 20.0 * far, 6, 8)),
+            (22, (mid - 0.4, BACK, 3.3, 19.0 * far, 10, 9)),
+            (24, (left + 3.0, BACK, 4.4, 11.0, 12, 10)),
         ])  # fmt: skip
 
         def camera(beat: float) -> Camera:

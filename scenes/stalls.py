@@ -81,10 +81,11 @@ class Stalls(Passage):
         return Scale.of(cycles, SLOWEST) if cycles else None
 
     def trip(self, level: Level, reach: Reach) -> Trip:
-        """A level's request; where nothing was measured, it takes as long as its outline is far."""
+        """A level's request, home before the next one leaves; unmeasured, it takes as long as its outline is far."""
         far = reach.far(level) or 0.0
         beats = self.scale.beats(level.name) if self.scale else SLOWEST * far / (reach.far(LEVELS[-1]) or 1.0)
-        return Trip(level, far, self.leaves[level.name], beats)
+        later = min((at for at in self.leaves.values() if at > self.leaves[level.name]), default=self.clock.beats)
+        return Trip(level, far, min(self.leaves[level.name], later - beats), beats)
 
     def work(self, beat: float) -> float:
         """The warp works only for the moment in which its data has come."""
@@ -104,7 +105,7 @@ class Stalls(Passage):
             return
         ask, end = self.at(2), self.meter + 2.0
         spans: tuple[tuple[str, float, Align, float, float], ...] = (
-            ("shared", LEFT, "left", 0.6, ask + 0.2), ("l2", RIGHT, "right", self.leaves["l2"] - 0.2, ask + 0.2),
+            ("shared", LEFT, "left", 0.6, ask + 0.2), ("l2", RIGHT, "right", self.at(1, 2.8), ask + 0.2),
             ("dram", RIGHT, "right", ask + 0.5, end), ("shared", LEFT, "left", self.at(3) + 0.2, end),
         )  # fmt: skip
         for name, x, align, begin, gone in spans:

@@ -19,6 +19,7 @@ from scenes.stage.type import DESIGN_HEIGHT, DESIGN_WIDTH, FACT, HEADLINE, LABEL
 WORDS = ("HOW", "KERNELS", "CLIMB")
 SCALE = 22.0  # design pixels of a world unit
 EDGE, TOP, END = 104.0, 262.0, 1812.0  # the title's left edge, its first baseline, the last step's right end, design pixels
+ALONE = 1300.0  # where the thread stands without a staircase
 RAISED = 13.4  # height that the camera looks at, world units
 HIGH, LEAD, BELOW = 4.3, 5.8, 3.9  # capitals of the title, from line to line, and to what stands under it, world units
 FACING = 3.0  # azimuth of the camera, and of the letters
@@ -35,7 +36,8 @@ class EndCard:
     def target(self) -> Vector:
         """Where the camera looks: the staircase's end is at the picture's right edge, whatever its number of steps."""
         right = self.stairs.x + self.stairs.broad * len(self.stairs.steps) / 2
-        return right - (END - DESIGN_WIDTH / 2) / SCALE, self.stairs.y, RAISED
+        end = END if self.stairs.steps else ALONE
+        return right - (end - DESIGN_WIDTH / 2) / SCALE, self.stairs.y, RAISED
 
     @property
     def distance(self) -> float:

@@ -169,6 +169,8 @@ def test_another_gpu_without_a_far_half_has_one_l2(tmp_path: Path) -> None:
 
     made = staged(changed(tmp_path, change))
     assert "l2_far" not in made.trips
+    for beat in np.arange(0.0, 24.0, 0.1):
+        assert sum(trip.under_way(float(beat)) for trip in made.trips.values()) <= 1  # a slow L2 is asked earlier
     assert made.trips["dram"].beats / made.trips["l2"].beats == pytest.approx(400.0 / CYCLES["l2"])
     assert "L2, on the same chip" in texts(made, 3.5)
 
