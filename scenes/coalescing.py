@@ -228,7 +228,7 @@ class Coalescing(Passage):
     def fly(self) -> Callable[[float], Camera]:
         """Close on the thread and its word; the whole line; up over the sheet as it scatters; on to the columns."""
         left, right = self.columns.x(self.columns.strides[0]), self.columns.x(self.columns.strides[-1])
-        mid, far = (left + right) / 2, max((right - left) / (2.0 * abs(self.columns.x(1))), 0.6)
+        mid, far = (left + right) / 2, max((right - left) / (2.0 * abs(self.columns.x(1))), 0.9)
         path = Path([
             (0, (2.6, -2.2, 0.4, 11.5, -18, 24)),
             (3, (0.6, -1.6, 0.5, 18.0, -8, 27)),
