@@ -14,14 +14,16 @@ from scenes.props.signs import Sign, Signs
 from scenes.props.tiers import FENCE_HEIGHT, TRAY, UNIT, Tiers
 from scenes.stage.keys import Path, Track, arrive, leave, linear, overshoot, ramp, smooth
 from scenes.stage.overlay import Run, Text
-from scenes.stage.palette import MEMORY, THREAD
+from scenes.stage.palette import MEMORY, TEXT, THREAD
 from scenes.stage.passage import Passage, Scenery
 from scenes.stage.plane import TextPlane
 from scenes.stage.type import CODE, LABEL, NUMBER, SMALL, Align
 
-LEFT, LINE_1, LINE_2 = 96.0, 252.0, 310.0  # places of the code on the frame, design pixels
+RIGHT, NOTE, LINE_1, LINE_2 = 1824.0, 88.0, 262.0, 322.0  # places of the code and its note, design pixels
 ADVANCE = 0.6 * CODE.size  # of every glyph of the code face
-TERMS = ("  i", " = ", "blockIdx.x", " * ", "blockDim.x", " + ", "threadIdx.x")
+TERMS = (" i ", " = ", "blockIdx.x", " * ", "blockDim.x", " + ", "threadIdx.x")
+STORE = 9  # glyphs by which the line that stores is indented, so that it stands in the middle, too
+LEFT = 384.0  # so that the formula stands in the middle
 
 
 class Indexing(Passage):
@@ -54,12 +56,17 @@ class Indexing(Passage):
         for b in range(hall.blocks):
             label = f"block {b}" if b == 0 else str(b)
             front = Track(0.0).to(1.0, self.at(1, 1.25 + 1.75 * b / hall.blocks), 0.3, arrive).to(0.0, self.at(2, 1.5), 0.4)
-            for word, ahead, tall in ((str(b), 0.7, 1.3), ("block", 2.3, 1.0))[: 2 if b == 0 else 1]:
-                foot = (hall.x(0) - 1.1, hall.y(b) - ahead, 0.02)
-                signs.append((TextPlane.lying(word, LABEL, foot, tall, -8.0, "right"), front))
+            foot = (hall.x(0) - 1.1, hall.y(b) - 0.7, 0.02)
+            signs.append((TextPlane.lying(str(b), LABEL, foot, 1.3, -4.0, "right"), front))
             side = Track(0.0).to(1.0, place + 1.5 * b / hall.blocks, 0.3, arrive).to(0.0, self.at(6, 4), 0.5)
-            self.text(Text(label, LABEL, 0.0, 38.0, "centre", side, at=(hall.x(hall.threads - 1) + 0.7, hall.y(b) - 0.3, 0.0)))
+            inward: Align = "right" if b == 0 else "centre"
+            self.text(
+                Text(
+                    label, LABEL, 12.0 * (b == 0), 38.0, inward, side, at=(hall.x(hall.threads - 1) + 0.7, hall.y(b) - 0.3, 0.0)
+                )
+            )
         self.prop(Signs(signs))
+        self._number_the_rows()
 
         # "Its size": whole blocks count up as layers, a layer an eighth note; the product is the height of a block.
         step = 3.5 / max(hall.blocks - 1, 1)
@@ -67,11 +74,13 @@ class Indexing(Passage):
             lands = size + k * step
             tiers.layers.to(k, lands, 0.8 * step, arrive)
             if k <= block:
-                counted = Track(0.0).to(1.0, place + k * 0.5, 0.3, arrive).to(0.0, self.at(5), 0.5)  # seen apart by then
+                counted = (
+                    Track(0.0).to(1.0, self.at(3) + (k - 1) * 0.5, 0.3, arrive).to(0.0, self.at(5), 0.5)
+                )  # seen apart by then
                 face = (hall.x(hall.threads - 1) + 0.7, hall.y(block) - 0.3, TRAY + (k - 0.5) * hall.threads * UNIT)
                 self.text(Text(str(hall.threads), LABEL.coloured(THREAD), 0.0, 12.0, "centre", counted, at=face))
         if trace is not None:
-            tiers.working.to(1.0, self.at(2), 2.0).to(0.0, self.at(4, 1.75), 0.75)
+            tiers.working.to(1.0, place + 0.75, 1.25).to(0.0, self.at(4, 1.75), 0.75)
 
         # "Your own place": place after place hops and is named; then each row counts: who has its number stops rising.
         for t in range(0, hall.threads, 8):
@@ -118,7 +127,7 @@ class Indexing(Passage):
             return str(block * hall.threads + tiers.places(beat, thread)) if tiers.passed(beat, block) else ""
 
         number("blockIdx.x", str(block), Track(0.0).to(1.0, name, 0.3, arrive))
-        for term, text in ((" * ", "*"), ("blockDim.x", str(hall.threads)), ("  i", total)):
+        for term, text in ((" * ", "*"), ("blockDim.x", str(hall.threads)), (" i ", total)):
             number(term, text, Track(0.0).to(1.0, size, 0.3, arrive))
         number(" = ", lambda beat: "=" if total(beat) else "", Track(0.0).to(1.0, size, 0.3, arrive))
         number("threadIdx.x", lambda beat: str(tiers.places(beat, thread)), Track(0.0).to(1.0, add, 0.3, arrive))
@@ -130,17 +139,29 @@ class Indexing(Passage):
         self.text(Text(value, NUMBER.coloured(THREAD), 0.0, -18.0, "centre", pinned, at=lambda beat: self.cube.top(beat, 0.3)))
 
         told = Track(0.0).to(1.0, self.at(1, 1.5), 0.5).to(0.0, gone, 0.5)
-        self.text(Text(self._note(), SMALL, LEFT, LINE_1 - 60.0, opacity=told))
+        self.text(Text(self._note(), SMALL, RIGHT, NOTE, "right", told))
         if n is None:
             return
         store = Track(0.0).to(1.0, self.at(5, 1.4), 0.4, arrive)
         guard = Track(0.0).to(1.0, self.at(6), 0.4, arrive)
         held = Track(1.0).to(0.0, gone, 0.5)
         parts = [("if (i < n) ", CODE, guard), ("out[i]", CODE.coloured(MEMORY), store), (" = i", CODE, store)]
-        self.text(Run(parts, LEFT, LINE_1, held))
+        self.text(Run(parts, LEFT + ADVANCE * STORE, LINE_1, held))
         if not self.tiers.stored.all():
             self.text(Text("i ≥ n", CODE, 0.0, -40.0, "centre", lambda beat: guard(beat) * held(beat), at=self._over_fence()))
-        self.text(Text(f"n = {n}", CODE, LEFT, LINE_2, opacity=lambda beat: guard(beat) * held(beat)))
+        self.text(Text(f"n = {n}", CODE, LEFT + ADVANCE * (STORE + 4), LINE_2, opacity=lambda beat: guard(beat) * held(beat)))
+
+    def _number_the_rows(self) -> None:
+        """ "Every thread finds its number": that of the last thread of each block stands at the end of its row."""
+        hall, last = self.hall, self.hall.threads - 1
+        for b in range(hall.blocks):
+            shown = Track(0.0).to(1.0, self.at(4, 1 + 3.5 * b / hall.blocks), 0.3, arrive).to(0.0, self.at(6), 0.4)
+
+            def end(beat: float, b: int = b) -> Vector:
+                x, y, z = self.tiers.foot(beat, b, last)
+                return x + 0.5, y, z - self.tiers.hover(beat) + REST
+
+            self.text(Text(str(self.tiers.number[b, last]), SMALL.coloured(TEXT), 0.0, -12.0, "centre", shown, end))
 
     def _note(self) -> str:
         """The launch's shape; and whose output this is, where it is not the film's own GPU's."""
@@ -157,12 +178,12 @@ class Indexing(Passage):
         right = self.hall.x(self.hall.threads - 1)
         keys: list[tuple[float, tuple[float, ...]]] = [*APPROACH]
         keys += [
-            (self.at(1, 3.75), (mx - 2.6, my - 1.2, 0.8, 42.0, -10.0, 25.0)),
-            (self.at(2), (mx - 0.6, my - 1.2, 0.8, 44.0, 2.0, 22.0)),
-            (self.at(2, 3), (mx + 4.2, my - 1.0, 1.3, 42.0, 38.0, 16.0)),
-            (self.at(3), (mx + 6.0, my - 0.8, 1.8, 41.4, 58.0, 13.5)),
-            (self.at(4), (mx + 7.8, my - 0.8, 2.6, 41.0, 70.0, 12.5)),
-            (self.at(5), (mx + 9.5, my - 1.4, 3.2, 37.0, 81.0, 12.0)),
+            (self.at(1, 3.75), (mx - 2.0, my - 1.2, 2.2, 45.0, -6.0, 23.0)),
+            (self.at(2), (mx - 1.0, my - 1.2, 2.4, 47.0, 4.0, 20.0)),
+            (self.at(2, 3), (mx + 4.2, my - 1.0, 2.8, 51.0, 36.0, 13.5)),
+            (self.at(3), (mx + 6.0, my - 0.8, 2.6, 45.4, 58.0, 12.0)),
+            (self.at(4), (mx + 7.8, my - 0.8, 3.2, 43.5, 70.0, 11.5)),
+            (self.at(5), (mx + 9.5, my - 1.4, 3.6, 38.5, 81.0, 12.0)),
             (self.at(6), (right - 2.0, my - 2.8, 2.9, 28.0, 98.0, 13.0)),
             (self.at(6, 4), (right - 2.0, my - 2.2, 2.9, 26.5, 100.0, 13.0)),
             (self.clock.beats, (right - 6.0, my - 1.0, 3.0, 9.0, 104.0, 14.0)),

@@ -119,7 +119,7 @@ def equation(scene: Indexing, beat: float) -> str:
     canvas = Canvas(pixels, scene.clock.frame(beat), beat, lambda points: camera.project(points, WIDTH, HEIGHT), scene.log)
     for text in scene.texts:  # the letters alone: the world takes long to paint
         text.draw(canvas)
-    line = sorted((t for t in canvas.placed if abs(t.bottom - 310 / 1080 * HEIGHT) < 0.1), key=lambda t: t.left)
+    line = sorted((t for t in canvas.placed if abs(t.bottom - 322 / 1080 * HEIGHT) < 0.1), key=lambda t: t.left)
     return "".join(t.text for t in line if not t.text.startswith("n ="))
 
 
@@ -161,6 +161,19 @@ def test_the_followed_threads_recorded_value_is_shown(tmp_path: Path) -> None:
     scene = passage(path)
     shown = [t.text for t in texts(scene, scene.at(4, 2))]
     assert shown.count("121") == 1 and shown.count("120") == 1  # over the cube what it wrote, under the formula what it says
+
+
+def test_the_last_thread_of_each_block_tells_its_number(recorded: Indexing) -> None:
+    """Blocks of 32: 31, 63, 95 and so on, at the ends of their rows once they have counted."""
+    hall = recorded.hall
+    ends = {str(hall.threads * (b + 1) - 1) for b in range(hall.blocks)}
+    pixels = np.zeros((HEIGHT, WIDTH), np.uint32)
+
+    def told(beat: float) -> set[str]:
+        recorded.paint(recorded.clock.frame(beat), pixels)
+        return {t.text for t in recorded.placed if t.opacity > 0.5} & ends
+
+    assert not told(recorded.at(3, 4)) and told(recorded.at(5)) == ends and not told(recorded.at(6, 2))
 
 
 @pytest.mark.parametrize(
