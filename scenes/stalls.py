@@ -8,14 +8,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from scenes.props.cube import Cube
+from scenes.props.cube import Cube, Vector
 from scenes.props.reach import LEVELS, ON_SM, Level, Line, Reach, Scale, Trip, point
 from scenes.props.rungs import LADDER, problem
 from scenes.props.seats import Hall
 from scenes.props.signs import Sign, Signs
 from scenes.props.slots import COLUMNS, Slots, swept
 from scenes.props.stall_reasons import GATES, OF_MEMORY, PREFIX, REASONS, greatest
-from scenes.props.waiting import GATE, HIGH, ROWS, Waiting
+from scenes.props.waiting import GATE, HIGH, OWN, ROWS, Waiting
 from scenes.props.warp import LANES
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
@@ -67,9 +67,8 @@ class Stalls(Passage):
         self.say_the_waits()
         self.slots = self.count_the_slots(LANE * ((LANES - 1) / 2 - lane))
         self.waiting = self.crowd(lane) if self.slots and self.why else None
-        own: Callable[[float], float] = self.waiting.own if self.waiting else lambda beat: 0.0
-        self.prop(*([self.waiting] if self.waiting else []), Line(lane, LANES, LANE, self.work, own))
-        self.prop(Cube(lambda beat: (0.0, own(beat), 0.0), 0.86 * LANE, self.breathes, 0.8))
+        self.props.extend([self.waiting] if self.waiting else [])
+        self.prop(Line(lane, LANES, LANE, self.work, self.stands), Cube(self.stands, 0.86 * LANE, self.breathes, 0.8))
         self.letter(reach)
         self.camera_at = self.fly()
         self.finish()
@@ -92,6 +91,9 @@ class Stalls(Passage):
         homes = [trip.home for trip in self.trips.values()]
         return max((ramp(beat, home - 0.02, 0.1) * (1.0 - ramp(beat, home + 0.25, 0.5)) for home in homes), default=0.0)
 
+    def stands(self, beat: float) -> Vector:
+        return (0.0, self.waiting.own(beat), self.waiting.lift(OWN, beat)) if self.waiting else (0.0, 0.0, 0.0)
+
     def breathes(self, beat: float) -> float:
         """The cube ducks as it asks, stretches as it is answered."""
         asks = max((float(np.exp(-(((beat - trip.leaves) / 0.12) ** 2))) for trip in self.trips.values()), default=0.0)
@@ -113,13 +115,11 @@ class Stalls(Passage):
                 shown = window(begin, gone, 0.3)
                 self.text_later(shown, lambda n=name, x=x, a=align, s=shown: self.tell(n, x, a, s))  # type: ignore[misc]
         shown = window(ask + 0.5, self.at(3) - 0.2, 0.3)
-        said = Text(
-            f"1 beat = {self.scale.a_beat:.0f} cycles, for every wait", FACT.sized(38), LEFT, FIRST, "left", shown, kind="clock"
-        )
-        self.text(said)
+        said = f"1 beat = {self.scale.a_beat:.0f} cycles, for every wait"
+        self.text(Text(said, FACT.sized(38), LEFT, FIRST, opacity=shown, kind="clock"))
         self.text(Text("half of them out, half back", SMALL.coloured(TEXT), LEFT, FIRST + 50, "left", shown))
 
-    def tell(self, name: str, x: float, align: Align, shown: Callable[[float], float]) -> Sequence[Item]:
+    def tell(self, name: str, x: float, align: Align, shown: Value) -> Sequence[Item]:
         cycles, trip = figure(self.read(f"latencies.{name}.cycles"), 0), self.trips[name]
         return [
             Counter(cycles, trip.passed, NUMBER.sized(92).coloured(MEMORY), x, TOP, align, shown),
@@ -174,7 +174,7 @@ class Stalls(Passage):
         """The warps before the gate that they wait at most: rows in proportion to the counted share of their time."""
         rows = Track(0.0).to(1.0, self.cause + 1.0, 2.0, linear)
         key = f"{self.rung}.counters.{PREFIX}{self.why}"
-        opens = (self.at(5, 3), self.at(6))
+        opens = (self.at(5, 3), self.at(6), self.at(6, 3))
         share = cache(lambda: self.read(key).quantity.value)
         return Waiting(lane, LANE, share, rows, opens, self.why in OF_MEMORY)
 

@@ -204,18 +204,19 @@ class Trip:
 
 @dataclass(slots=True)
 class Line:
-    """The other lanes of the thread's warp in a row beside it: idle while it waits; `work(beat)` 0..1 lifts and warms them."""
+    """The other lanes of the thread's warp in a row beside it, at its place: `work(beat)` 0..1 lifts and warms them."""
 
     lane: int
     lanes: int
     pitch: float
     work: Callable[[float], float]
-    y: Value = 0.0
+    at: Callable[[float], Vector]
 
     def draw(self, world: World, beat: float) -> None:
         work, wide = self.work(beat), 0.76 * self.pitch
         x = self.pitch * (np.delete(np.arange(self.lanes), self.lane) - self.lane)
         tall = 0.22 + 0.3 * work
-        origin = np.column_stack([x - wide / 2, np.full(len(x), value_at(self.y, beat) - wide / 2), np.zeros(len(x))])
+        _, y, z = self.at(beat)
+        origin = np.column_stack([x - wide / 2, np.full(len(x), y - wide / 2), np.full(len(x), z)])
         colour = mix(mix(STEEL, QUIET, 0.3), COMPUTE, work)
         world.add(Boxes.of(origin, (wide, wide, tall), colour, 0.45 * work, 0.6))

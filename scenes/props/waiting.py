@@ -25,6 +25,7 @@ BEYOND = 2.2  # y from the gate to the first of the rows that wait for something
 BARS = 16  # of the gate
 TALL, HIGH = 0.95, 3.0  # of a bar, and of the gate's beam over the floor
 OVER = 0.4  # beats in which a row moves up
+HOP = 0.16  # of those that wait, with the beat
 
 
 def standing(share: float) -> int:
@@ -66,6 +67,11 @@ class Waiting:
         """y of the thread's row."""
         return self.y(OWN, beat)
 
+    def lift(self, row: int, beat: float) -> float:
+        """How high a row hops: every beat runs through the rows from the gate to the back, all but those let through."""
+        since = (beat - 0.025 * max(row - self.served(beat, row), 0.0)) % 1.0
+        return HOP * float(np.sin(np.pi * min(since / 0.3, 1.0))) * ramp(self.grown(beat), 0.9, 0.1)
+
     def shut(self, beat: float) -> float:
         """How far the gate's bars stand up, 0..1."""
         return 1.0 - max((ramp(beat, at - 0.12, 0.15) * (1.0 - ramp(beat, at + 0.3, 0.25)) for at in self.opens), default=0.0)
@@ -88,9 +94,10 @@ class Waiting:
         up = np.array([ramp(grown * 1.5, float(k) / ROWS, 0.5) for k in order]) * (1.0 - last)
         light = np.clip(3.0 * gone, 0.0, 1.0) * np.clip(3.0 * (1.0 - gone), 0.0, 1.0)
         alpha = 1.0 - np.clip(2.0 * gone - 1.0, 0.0, 1.0)
-        self._row(world, y, up, light, alpha)
+        z = np.array([self.lift(row, beat) for row in rows] + [0.0] * (ROWS - here)) * (1.0 - light) * (1.0 - last)
+        self._row(world, y, z, up, light, alpha)
 
-    def _row(self, world: World, y: Floats, up: Floats, light: Floats, alpha: Floats) -> None:
+    def _row(self, world: World, y: Floats, z: Floats, up: Floats, light: Floats, alpha: Floats) -> None:
         wide = 0.76 * self.pitch
         x = self.pitch * (np.arange(LANES) - self.lane)
         k, lane = (axis.ravel() for axis in np.indices((len(y), LANES)))
@@ -98,7 +105,7 @@ class Waiting:
         k, lane = k[seen], lane[seen]
         idle = np.array(mix(STEEL, QUIET, 0.3))
         colour = idle + (np.array(COMPUTE) - idle) * light[k][:, None]
-        origin = np.column_stack([x[lane] - wide / 2, y[k] - wide / 2, np.zeros(len(k))])
+        origin = np.column_stack([x[lane] - wide / 2, y[k] - wide / 2, z[k]])
         size = np.column_stack([np.full((len(k), 2), wide), 0.22 * up[k] + 0.3 * light[k]])
         world.add(Boxes.of(origin, size, colour, 0.45 * light[k], 0.6, alpha=alpha[k]))
 
