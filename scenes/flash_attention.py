@@ -8,26 +8,29 @@ from typing import ClassVar
 
 from scenes.props import attention as att
 from scenes.props import key_stream as sm
-from scenes.props.attention import SIDE, Beats, Dram, Example, Race, Wall
+from scenes.props.attention import Beats, Dram, Example, Race, Wall
 from scenes.props.cube import Cube
+from scenes.props.instruction import best_rung
 from scenes.props.key_stream import KeyStream
+from scenes.props.peaks import Peaks
 from scenes.props.piles import Pile
 from scenes.props.sentence import Sentence
 from scenes.props.signs import Signs
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
 from scenes.stage.digits import Counter
-from scenes.stage.keys import Path, Track, arrive, overshoot, ramp, smooth, window
+from scenes.stage.hud import Ratio
+from scenes.stage.keys import Path, Track, arrive, overshoot, ramp, window
 from scenes.stage.overlay import Item, Number, Text
-from scenes.stage.palette import COMPUTE, MEMORY, QUIET, TEXT, mix
+from scenes.stage.palette import COMPUTE, MEMORY, TEXT
 from scenes.stage.passage import Passage, Scenery
-from scenes.stage.plane import TextPlane
-from scenes.stage.type import CODE, FACT, LABEL, NUMBER, SMALL
+from scenes.stage.type import FACT, LABEL, NUMBER, SMALL
 from scenes.stage.world import Fog, Ground, Light, World
 
 LEFT, RIGHT = 96, 1824
 BIG, FINE, FINER = 318, 368, 408  # baselines of a number and of what explains it
-PILES, PILE_Y = (-15.6, -9.6), 1.5  # x of the bytes of either kind
+PILES, PILE_Y = (11.0, 17.0), 1.5  # x of the bytes of either kind
+BELOW, OVER = 16.0, 52.0  # how much lower a figure stands under the HUD's ratio, and higher over a pile
 GOAL = (2.0, -5.2, 0.09)  # where the output's tile is written in DRAM
 GB = 1e-9
 SLOWER = 2.5  # beats that the slower of two takes in the last bar: the scale of that race
@@ -52,6 +55,7 @@ class FlashAttention(Passage):
         )
         example = Example.seeded()
         self.fast, self.last = self.fastest(), self.at(6)
+        self.fused = "fused" if self.known("fused") else self.fast  # what only is fused, where that was measured
         self.wall: Wall = self.prop(Wall(self.times, example))
         # Bars 4 and 5: a tile of keys and values lands on every beat, the first on "stream"; then the output is written.
         self.stream: KeyStream = KeyStream(self.times.tiles, self.last, GOAL, att.HERO - att.BAND, example)
@@ -60,7 +64,7 @@ class FlashAttention(Passage):
         self.name_things()
 
         # Bars 3 to 5: what the square moves through DRAM, then what the tiles move; bar 6: how long, and how much memory.
-        self.piles = [self.pile("unfused", self.at(3)), self.pile(self.fast or "fused", self.at(5))]
+        self.piles = [self.pile("unfused", self.at(3)), self.pile(self.fused or "fused", self.at(5))]
         self.prop(*self.piles)
         self.race: Race | None = None
         self.say_the_square()
@@ -69,7 +73,9 @@ class FlashAttention(Passage):
             self.text(Text("attention not measured", LABEL, LEFT, 262, opacity=shown))
             self.text(Text(f"on {self.data.device.name}", LABEL, LEFT, 312, opacity=shown))
         else:
-            self.race = self.prop(Race(self.last, SLOWER, cache(self.shares)))
+            raced = list(dict.fromkeys(["unfused", self.fused or self.fast, self.fast]))
+            self.race = self.prop(Race(self.last, SLOWER, cache(partial(self.shares, raced)), att.RACE_Y[: len(raced)]))
+            self.prop(Signs(self.race.names(self.named(raced), window(self.last + 0.25, self.clock.beats + 9.0))))
             self.say_the_bytes()
             self.say_the_gain(self.fast)
         self.camera_at = self.fly()
@@ -83,22 +89,39 @@ class FlashAttention(Passage):
     def value(self, key: str) -> float:
         return self.read(key).quantity.value
 
+    def known(self, rung: str) -> bool:
+        """Whether a fused rung was measured beside the unfused one."""
+        both = [self.data.has(self.key(name, "figures.speedup")) for name in (rung, "unfused")]
+        return rung != "unfused" and all(both)
+
     def fastest(self) -> str | None:
-        """The rung that was measured last, each being faster than the one before; None without one or without the unfused."""
+        """The fastest rung, whatever made it so; None without one or without the unfused."""
+        best = best_rung(self.data, "attention")
+        return best.name if best and self.known(best.name) else None
+
+    def achieved(self) -> Callable[[float], Ratio | None]:
+        """On bar 6 the fastest rung against the roof of its own instruction, or a library's attention."""
+        peaks = Peaks.of(self.data, "attention")
+        share, begins = cache(lambda: peaks.ratio(self.data) if peaks else None), self.at(6, 2)
+        return lambda beat: share() if beat >= begins and self.fast else None
+
+    def named(self, rungs: Sequence[str]) -> tuple[str, ...]:
+        """Each bar's words: a rung on other units than the fused one is not fast by being fused alone, and says so."""
         owned = self.data.ladder("attention")
-        names = [rung.name for rung in owned.value.rungs] if owned else []
-        known = [name for name in names if name != "unfused" and self.data.has(self.key(name, "figures.speedup"))]
-        return known[-1] if known and "unfused" in names else None
+        units = {rung.name: rung.math_roof for rung in owned.value.rungs} if owned else {}
+        other = self.fast in units and units.get(self.fast) != units.get(self.fused or "")
+        words = {"unfused": "unfused", self.fused: "fused", self.fast: "+ tensor cores" if other else "fused"}
+        return tuple(words[name] for name in rungs)
 
     def side(self) -> str:
         """Queries of a head, as the ladder's problem has them: 'batch x heads, queries x values'."""
         owned = self.data.ladder("attention")
         return owned.value.problem.rpartition(",")[2].split("x")[0].strip() if owned else ""
 
-    def shares(self) -> tuple[float, float]:
-        """Times of both over the longer one."""
-        both = [self.value(self.key(name, "time")) for name in ("unfused", self.fast or "")]
-        return both[0] / max(both), both[1] / max(both)
+    def shares(self, rungs: Sequence[str]) -> tuple[float, ...]:
+        """Times of some rungs over the longest of them."""
+        times = [self.value(self.key(name, "time")) for name in rungs]
+        return tuple(time / max(times) for time in times)
 
     def pile(self, rung: str, lands: float) -> Pile:
         """The bytes that a rung moved through DRAM, on the scale of the unfused ones."""
@@ -111,53 +134,35 @@ class FlashAttention(Passage):
     # ---- words --------------------------------------------------------------------------------------------------------------
 
     def name_things(self) -> None:
-        """What lies in DRAM, what streams, what stays."""
-        quiet, end = CODE.coloured(mix(QUIET, TEXT, 0.4)), self.clock.beats + 9.0
+        """What lies in DRAM, what streams, what stays; and the bytes of either kind."""
+        end = self.clock.beats + 9.0
         stays, dram = window(self.times.tiles[0] - 1.0, end), window(self.at(1, 3), end)
-        left, blue = -SIDE / 2 - 0.7, CODE.coloured(mix(MEMORY, TEXT, 0.35))
-        signs = [
-            (TextPlane.lying("DRAM", blue, (-SIDE / 2 - 0.5, -6.95, 0.1), 0.8, 90.0), dram),
-            (TextPlane.lying("K", blue, (left - 0.45, att.K_Y - 0.32, 0.12), 0.9), dram),
-            (TextPlane.lying("V", blue, (left - 0.45, att.V_Y - 0.32, 0.12), 0.9), dram),
-        ]
-        front, back, z = sm.ROW_Y - 2.5, sm.ROW_Y + 2.15, sm.TOP + 0.02
-        for words, x, y, style in (
-            ("Q", sm.Q_X, front, blue), ("scores", sm.S_X, front, quiet), ("output", sm.O_X, front, quiet),
-            ("K", sm.S_X - 2.0, sm.SLOT_Y - 0.3, blue), ("V", sm.O_X - 2.4, sm.SLOT_Y - 0.3, blue),
-            ("max", sm.BAR_X + 0.5, back, CODE.coloured(TEXT)), ("sum", sm.BAR_X + 2.1, back, CODE.coloured(COMPUTE)),
-        ):  # fmt: skip
-            signs.append((TextPlane.lying(words, style, (x, y, z), 0.55, align="centre"), stays))
-        signs.append((TextPlane.standing("SM", quiet, (sm.LEFT + 0.4, sm.NEAR - 0.02, 0.35), 0.6), stays))
-        raced = window(self.last + 0.25, end)
-        if self.fast is not None:
-            for words, y in zip(("unfused", "fused"), att.RACE_Y, strict=True):
-                signs.append((TextPlane.lying(words, quiet, (left - 0.2, y - 0.3, 0.05), 0.8, align="right"), raced))
-        self.prop(Signs(signs))
-        for words, x in (("unfused", PILES[0]), ("fused", PILES[1])):
-            seen = window(self.at(3) if words == "unfused" else self.at(5), self.last - 0.25)
-            self.text(Text(words, SMALL.coloured(TEXT), 0, 46, "centre", seen, (x, PILE_Y - 1.6, 0.0), yields=True))
+        self.prop(Signs([*att.names(dram), *sm.names(stays)]))
+        seen = window(self.at(3), self.at(4) - 1.0)
+        self.text(Text("unfused", SMALL.coloured(TEXT), 0, 46, "centre", seen, (PILES[0], PILE_Y - 1.6, 0.0), yields=True))
 
     def say_the_square(self) -> None:
         """How large the square is, and the memory that it takes."""
-        shown, side = window(0.75, self.at(3) - 0.5), self.side()
+        shown, side = window(0.75, self.at(3) - 0.25), self.side()
         if side:
             self.text(Text(f"{side} × {side} scores a head", FACT, LEFT, 250, "left", shown, kind="structure"))
         if self.fast is None or not self.data.has(self.key("unfused", "figures.peak_memory")):
             return
 
+        whole = window(self.times.whole, self.at(3) - 0.25)
+
         def peak() -> Sequence[Item]:
             memory = figure(self.read(self.key("unfused", "figures.peak_memory")), 2, "GB", GB)
-            grown = Track().to(1.0, self.times.whole, 2.75, smooth)
             return [
-                Counter(memory, grown, NUMBER.coloured(MEMORY), LEFT, BIG + 8, "left", shown),
-                Text(f"peak memory, unfused, {memory.source}", SMALL, LEFT, FINE + 8, "left", shown),
+                Number(memory, NUMBER.coloured(MEMORY), LEFT, BIG + 8, "left", whole),
+                Text(f"peak memory, unfused, {memory.source}", SMALL, LEFT, FINE + 8, "left", whole),
             ]
 
-        self.text_later(shown, peak)
+        self.text_later(whole, peak)
 
     def say_the_bytes(self) -> None:
         """Through DRAM: with the square, in bar 3; without it, in bar 5."""
-        for rung, begin, end in (("unfused", self.at(3), self.at(4)), (self.fast or "", self.at(5), self.last)):
+        for rung, begin, end in (("unfused", self.at(3), self.at(4)), (self.fused or "", self.at(5), self.last)):
             if self.data.has(self.key(rung, "traffic.dram")):
                 shown = window(begin + 0.6, end - 0.25)
                 self.text_later(shown, partial(self.bytes_moved, rung, begin, shown))
@@ -167,47 +172,46 @@ class FlashAttention(Passage):
         moved = figure(self.read(self.key(rung, "traffic.dram")), 1 if square else 2, "GB", GB)
         counted = Track().to(1.0, begin + 1.5, 1.0, arrive)
         words = f"through DRAM, {'unfused' if square else 'fused'}"
-        return [
-            Counter(moved, counted, NUMBER.coloured(MEMORY), RIGHT, BIG, "right", shown),
-            Text(words, SMALL, RIGHT, FINE, "right", shown),
-            Text(moved.source, SMALL, RIGHT, FINER, "right", shown),
+        items: list[Item] = [
+            Counter(moved, counted, NUMBER.coloured(MEMORY), RIGHT, BIG - OVER, "right", shown),
+            Text(f"{words}, {moved.source}", SMALL, RIGHT, FINE - OVER, "right", shown),
         ]
+        if not square and self.data.has(self.key("unfused", "traffic.dram")):
+            before = figure(self.read(self.key("unfused", "traffic.dram")), 1, "GB", GB)
+            items.append(Sentence((("unfused ", SMALL), (before, SMALL.coloured(TEXT))), RIGHT, FINER - OVER, "right", shown))
+        return items
 
-    def fusing_alone(self, fused: str, shown: Callable[[float], float]) -> Sequence[Item]:
-        """What the first fused rung gained, where the fastest one is another: the rest came of other steps."""
-        key = self.key("fused", "figures.speedup")
-        if fused == "fused" or not self.data.has(key):
-            return []
-        alone = figure(self.read(key), 1, "×")
-        bright = SMALL.coloured(TEXT)
-        return [
-            Sentence([("fusing alone ", SMALL), (alone, bright), (", then tensor cores", SMALL)], LEFT, FINER, opacity=shown)
-        ]
-
-    def say_the_gain(self, fused: str) -> None:
-        """Bar 6: time and peak memory."""
+    def say_the_gain(self, fast: str) -> None:
+        """Bar 6: time, and what of it fusing alone gained; peak memory, which is all of it fusing's."""
         end = self.clock.beats + 9.0
         left, right = window(self.last, end), window(self.last + 1.0, end)
+        alone, bright = self.key("fused", "figures.speedup"), SMALL.coloured(TEXT)
+        memory = [self.key(name, "figures.peak_memory") for name in (self.fused or fast, "unfused")]
 
         def faster() -> Sequence[Item]:
-            times = figure(self.read(self.key(fused, "figures.speedup")), 1, "×")
+            times = figure(self.read(self.key(fast, "figures.speedup")), 1, "×")
             counted = Track().to(1.0, self.last + 1.0, 1.0, arrive)
-            return [
+            items: list[Item] = [
                 Counter(times, counted, NUMBER.coloured(COMPUTE), LEFT, BIG, "left", left, start=1.0),
                 Text(f"faster than unfused, {times.source}", SMALL, LEFT, FINE, "left", left),
-                *self.fusing_alone(fused, left),
             ]
+            if fast != "fused" and self.data.has(alone):  # the rest came of other steps
+                gained = figure(self.read(alone), 1, "×")
+                words = (("fusing alone ", SMALL), (gained, bright), (", then tensor cores", SMALL))
+                items.append(Sentence(words, LEFT, FINER, opacity=left))
+            return items
 
         def smaller() -> Sequence[Item]:
-            memory = figure(self.read(self.key(fused, "figures.peak_memory")), 2, "GB", GB)
+            now, before = (figure(self.read(key), 2, "GB", GB) for key in memory)
+            words = (("unfused ", SMALL), (before, bright), (f", {before.source}", SMALL))
             return [
-                Number(memory, NUMBER.coloured(MEMORY), RIGHT, BIG, "right", right),
-                Text("peak memory, fused", SMALL, RIGHT, FINE, "right", right),
-                Text(memory.source, SMALL, RIGHT, FINER, "right", right),
+                Number(now, NUMBER.coloured(MEMORY), RIGHT, BIG + BELOW, "right", right),
+                Text(f"peak memory, fused, {now.source}", SMALL, RIGHT, FINE + BELOW, "right", right),
+                Sentence(words, RIGHT, FINER + BELOW, "right", right),
             ]
 
         self.text_later(left, faster)
-        if self.data.has(self.key(fused, "figures.peak_memory")):
+        if all(map(self.data.has, memory)):
             self.text_later(right, smaller)
 
     # ---- the picture ------------------------------------------------------------------------------------------------------
@@ -222,17 +226,17 @@ class FlashAttention(Passage):
         """Along the wall while it grows, back as it bursts; down to the SM that tiles come to; over the floor for the race."""
         floor = 0.0 if self.race is None else 1.0  # nothing runs on it where nobody measured how long it takes
         path = Path([
-            (0, (-3.2, 0.0, 4.4, 15.0, -32, 10)),
-            (4, (-3.5, -2.0, 3.3, 18.8, -18, 14)),
-            (6, (-3.2, -2.6, 3.0, 19.0, -6, 17)),
-            (8, (-3.6, -1.6, 3.1, 20.5, 6, 15)),
-            (10.2, (-3.4, -1.0, 2.8, 23.0, 12, 13)),
-            (12, (-0.5, -18.0, 1.0, 18.8, 9, 27)),
-            (16, (-0.5, -18.2, 1.0, 18.2, -2, 26)),
-            (19.4, (-0.6, -18.0, 1.1, 18.4, -9, 25)),
-            (20.5, (1.4, -7.0, 2.2, 25.0, -12, 24)),
-            (23, (3.2 - 1.4 * floor, -0.9 - 6.5 * floor, 3.1 - floor, 22.0 + 1.5 * floor, -4, 15 + 8 * floor)),
-            (24, (3.4 - 1.3 * floor, -0.9 - 6.5 * floor, 3.1 - 1.1 * floor, 21.5 + floor, 0, 15 + 7 * floor)),
+            (0, (-4.6, 0.0, 5.2, 21.5, -30, 8)),
+            (4, (-4.3, -1.0, 3.9, 22.5, -17, 12)),
+            (7, (-3.6, -2.0, 3.2, 22.5, -5, 15)),
+            (9, (2.8, -1.6, 3.0, 23.5, 5, 14)),
+            (10.2, (2.8, -1.4, 2.8, 24.0, 9, 13)),
+            (12, (-0.5, -18.0, 1.2, 19.6, 8, 27)),
+            (16, (-0.5, -18.2, 1.3, 19.0, 1, 26)),
+            (19.4, (-0.5, -18.0, 1.4, 19.2, -5, 25)),
+            (20.5, (0.9, -8.0, 2.0, 25.0, -8, 24)),
+            (23, (3.2 - 2.2 * floor, -0.9 - 8.5 * floor, 3.1 - floor, 22.0 + floor, -4, 15 + 8 * floor)),
+            (24, (3.4 - 2.2 * floor, -0.9 - 8.5 * floor, 3.1 - 1.1 * floor, 21.5 + 0.5 * floor, 0, 15 + 7 * floor)),
         ])  # fmt: skip
 
         def camera(beat: float) -> Camera:

@@ -13,8 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scenes.props.cube import Vector
+from scenes.props.signs import Sign
 from scenes.stage.keys import leave, overshoot, ramp
 from scenes.stage.palette import COMPUTE, MEMORY, PLATE, QUIET, STEEL, TEXT, mix
+from scenes.stage.plane import TextPlane
+from scenes.stage.type import CODE
 from scenes.stage.world import Boxes, Ribbons, World
 
 Floats = NDArray[np.float64]
@@ -25,8 +28,9 @@ LOW = 0.5  # z of the wall's lowest cells
 BAND = 15  # first row, from the top, of the queries that are followed
 HERO = BAND + 1
 K_Y, V_Y, PLACE_Y = -2.2, -3.3, -5.6  # y of K, of V and of the square's place in DRAM
-RACE_Y = (-8.7, -10.7)  # y of the bars of the race
+RACE_Y = (-7.9, -9.6, -11.3)  # y of the bars of the race
 SIDE = CELLS * PITCH
+RACE_X, RACE = -4.2, 1.75 * SIDE  # where they begin, and the length of the longest
 VALUES = 4  # of a key, a query and an output, in the example
 
 
@@ -158,7 +162,10 @@ class Dram:
 
 @dataclass(slots=True)
 class Race:
-    """Two bars on the floor that grow at one speed from `start` on, each until its time is over; the longest takes `beats`."""
+    """Bars on the floor that grow at one speed from `start` on, each until its time is over; the longest takes `beats`.
+
+    The last one is the fastest, and the brightest.
+    """
 
     start: float
     beats: float
@@ -169,13 +176,34 @@ class Race:
         """World units that a bar has grown to."""
         if beat <= self.start:
             return 0.0
-        return 2 * SIDE * min(self.shares()[which], (beat - self.start) / self.beats)
+        return RACE * min(self.shares()[which], (beat - self.start) / self.beats)
 
     def draw(self, world: World, beat: float) -> None:
         for which, y in enumerate(self.y):
             if (length := self.length(which, beat)) > 0.02:
-                colour, at = mix(PLATE, COMPUTE, 0.75 if which else 0.4), (-SIDE / 2 - 0.5, y - 0.45, 0.02)
-                world.add(Boxes.of([at], (length, 0.9, 0.5), colour, 0.3 if which else 0.12, 0.9))
+                last, at = which == len(self.y) - 1, (RACE_X, y - 0.45, 0.02)
+                world.add(
+                    Boxes.of([at], (length, 0.9, 0.5), mix(PLATE, COMPUTE, 0.8 if last else 0.42), 0.34 if last else 0.12, 0.9)
+                )
+
+    def names(self, words: tuple[str, ...], shown: Callable[[float], float]) -> list[Sign]:
+        """What each bar is the time of, upright at its beginning."""
+        quiet = CODE.coloured(mix(QUIET, TEXT, 0.6))
+        return [
+            (TextPlane.standing(name, quiet, (RACE_X - 0.3, y - 0.3, 0.04), 0.55, align="right"), shown)
+            for name, y in zip(words, self.y, strict=True)
+        ]
+
+
+def names(shown: Callable[[float], float]) -> list[Sign]:
+    """DRAM left of it; K left of its row and V right of it, so that the two never meet."""
+    blue = CODE.coloured(mix(MEMORY, TEXT, 0.35))
+    left, right = -SIDE / 2, SIDE / 2
+    return [
+        (TextPlane.standing("DRAM", blue, (left - 1.75, K_Y - 0.5, 0.1), 0.8, align="right"), shown),
+        (TextPlane.standing("K", blue, (left - 0.25, K_Y - 0.1, 0.1), 0.75, align="right"), shown),
+        (TextPlane.standing("V", blue, (right + 0.25, V_Y - 0.1, 0.1), 0.75), shown),
+    ]
 
 
 def _ramps(since: Floats, over: float) -> Floats:

@@ -6,7 +6,7 @@ meet the columns of V.  All heights and lengths are those of the example's onlin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 
 from scenes.props.attention import BAND, CELLS, K_Y, ROWS, SIDE, TILE, V_Y, VALUES, Example, middle
 from scenes.props.cube import Vector
+from scenes.props.signs import Sign
 from scenes.stage.keys import arrive, leave, overshoot, ramp, smooth
-from scenes.stage.palette import COMPUTE, MEMORY, PLATE, STEEL, TEXT, mix
+from scenes.stage.palette import COMPUTE, MEMORY, PLATE, QUIET, STEEL, TEXT, mix
+from scenes.stage.plane import TextPlane
+from scenes.stage.type import CODE
 from scenes.stage.world import Boxes, Ribbons, World
 
 Floats = NDArray[np.float64]
@@ -225,3 +228,21 @@ class KeyStream:
         warm, data = mix(PLATE, COMPUTE, 0.72), mix(PLATE, MEMORY, 0.8)  # by way of grey: what lies between them is green
         colour = mix(warm, STEEL, 2.0 * fly) if fly < 0.5 else mix(STEEL, data, 2.0 * fly - 1.0)
         world.add(Boxes.of(origin, size, colour, 0.22, 0.8, 0.5 * (1.0 - fly)))
+
+
+def names(shown: Callable[[float], float]) -> list[Sign]:
+    """What comes, what is made and what stays, upright at each tile's left front; max and sum well apart."""
+    quiet, blue = CODE.coloured(mix(QUIET, TEXT, 0.5)), CODE.coloured(mix(MEMORY, TEXT, 0.35))
+    front, back = ROW_Y - PITCH * ROWS / 2 - 0.12, ROW_Y + PITCH * ROWS / 2 + 0.3
+    spots = [
+        ("Q", Q_X, front, blue), ("scores", S_X, front, quiet), ("output", O_X, front, quiet),
+        ("K", S_X - PITCH * TILE / 2 - 0.5, SLOT_Y, blue), ("V", O_X - PITCH * VALUES / 2 - 0.5, SLOT_Y, blue),
+        ("max", BAR_X + 0.45, back, CODE.coloured(TEXT)), ("sum", BAR_X + 2.35, back, CODE.coloured(COMPUTE)),
+    ]  # fmt: skip
+    signs: list[Sign] = [
+        (TextPlane.lying(words, style, (x, y - 0.55, TOP + 0.02), 0.5, align="centre"), shown)
+        if y == front
+        else (TextPlane.standing(words, style, (x, y, TOP + (0.3 if y == back else 0.02)), 0.5, align="centre"), shown)
+        for words, x, y, style in spots
+    ]
+    return [*signs, (TextPlane.standing("SM", quiet, (LEFT + 0.4, NEAR - 0.02, 0.35), 0.6), shown)]
