@@ -205,10 +205,10 @@ class Coalescing(Passage):
         there = window(self.at(3, 4.5), self.clock.beats + 9.0)
         signs += [(mark, there) for mark in self.columns.marks()]
         if self.waste:
-            signs.append((self.columns.waste(), window(self.at(5, 2), self.clock.beats + 9.0)))
+            signs.append((self.columns.waste(), window(self.at(5, 2), self.at(6, 3.25))))
         if self.measured:
             for stride, since in ((self.columns.strides[0], self.chart + 1.0), (self.columns.strides[-1], self.at(4, 4))):
-                signs.append((self.rate(stride), window(since, self.clock.beats + 9.0, 0.3)))
+                signs.append((self.rate(stride), window(since, self.at(6, 3.25), 0.5)))
         self.prop(self.columns, Signs(signs))
 
     def rate(self, stride: int) -> Callable[[float], TextPlane]:
@@ -240,7 +240,7 @@ class Coalescing(Passage):
             (16, (mid + 0.2, BACK, 3.3, 20.0 * far, -6, 7)),
             (20, (mid + 0.2, BACK, 3.3, 20.0 * far, 6, 8)),
             (22, (mid - 0.4, BACK, 3.3, 19.0 * far, 10, 9)),
-            (24, (left + 3.0, BACK, 4.4, 11.0, 12, 10)),
+            (24, (left + 4.0, BACK, 4.2, 13.0, 12, 10)),
         ])  # fmt: skip
 
         def camera(beat: float) -> Camera:
