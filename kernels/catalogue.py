@@ -101,6 +101,7 @@ class Kernel:
     `min_arch` is the oldest compute capability it is written for, as 75 for 7.5; `min_shared` the KiB of shared memory that a
     block must be allowed to have.  `feature_arch` is the one architecture whose own instructions it uses, as `sm_90a`; other
     GPUs cannot run it.  `operands(problem, a, b, c)` are the arguments for three CuPy arrays where they are not these arrays.
+    `math_roof` names the unit that does its arithmetic where it is not the ladder's.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Kernel:
     min_shared: int = 0
     feature_arch: str = ""
     operands: Callable[[Problem, Any, Any, Any], tuple[Any, ...]] | None = None
+    math_roof: str = ""
 
     @property
     def text(self) -> str:
@@ -161,7 +163,8 @@ class Routine(Generic[P]):
     `steps(problem)` are its launches in order, `traffic(problem)` the bytes that one run moves by level (`load_path`, `l2`,
     `dram`, `algorithmic`; only those that are known), `tolerance(problem)` the largest error that still counts as right.
     `math_roof` names the unit that does its arithmetic.  Every step is compiled from `source` with its launch's constants.
-    `min_arch`, `min_shared` and `feature_arch` are those of a `Kernel`.
+    `min_arch`, `min_shared` and `feature_arch` are those of a `Kernel`.  `operands(problem, arrays)` are the arguments for CuPy
+    arrays by their names, where they are not these arrays.
     """
 
     name: str
@@ -175,6 +178,7 @@ class Routine(Generic[P]):
     min_arch: int = 75
     min_shared: int = 0
     feature_arch: str = ""
+    operands: Callable[[P, Mapping[str, Any]], tuple[Any, ...]] | None = None
 
     @property
     def text(self) -> str:

@@ -16,12 +16,10 @@ from kernels.all_reduce.mutants import MUTANTS as ALL_REDUCE_MUTANTS
 from kernels.attention.ladder import LADDER as ATTENTION
 from kernels.attention.ladder import ODD as ODD_ATTENTION
 from kernels.attention.mutants import MUTANTS as ATTENTION_MUTANTS
-from kernels.attention.warpgroups import RUNGS as ATTENTION_WARPGROUPS
 from kernels.build import Cubin, compile_source
 from kernels.catalogue import Kernel, KernelError, Launch, Mutant, Problem, Program, Routine
 from kernels.gemm_bf16.ladder import LADDER as GEMM_BF16
 from kernels.gemm_bf16.mutants import MUTANTS as GEMM_BF16_MUTANTS
-from kernels.gemm_bf16.warpgroups import RUNGS as GEMM_BF16_WARPGROUPS
 from kernels.gemm_fp32.ladder import LADDER as GEMM_FP32
 from kernels.gemm_fp32.mutants import MUTANTS as GEMM_FP32_MUTANTS
 from kernels.gemv.ladder import LADDER as GEMV
@@ -29,7 +27,7 @@ from kernels.gemv.ladder import ODD as ODD_GEMV
 from kernels.gemv.mutants import MUTANTS as GEMV_MUTANTS
 from kernels.gemv.streamed import RUNGS as GEMV_STREAMED
 from kernels.nvrtc import Compiler
-from kernels.roofs import mma_probe
+from kernels.roofs import mma_probe, wgmma_probe
 from kernels.roofs import probes as roofs
 from kernels.roofs.mutants import MUTANTS as ROOFS_MUTANTS
 from kernels.sweeps import probes as sweeps
@@ -159,23 +157,15 @@ def of_programs(family: str, programs: Iterable[Program], before: tuple[Path, ..
 FAMILIES: tuple[Family, ...] = (
     Family(
         "roofs",
-        of_programs("roofs", (*roofs.PROGRAMS, *mma_probe.PROGRAMS)),
-        (*ROOFS_MUTANTS, *mma_probe.MUTANTS),
+        of_programs("roofs", (*roofs.PROGRAMS, *mma_probe.PROGRAMS, *wgmma_probe.PROGRAMS)),
+        (*ROOFS_MUTANTS, *mma_probe.MUTANTS, *wgmma_probe.MUTANTS),
         {"latency": "latencies"},
     ),
     Family("traces", of_programs("traces", traces.PROGRAMS), TRACES_MUTANTS, {"launch": "launch"}),
     Family("sweeps", of_programs("sweeps", sweeps.PROGRAMS), SWEEPS_MUTANTS),
     Family("gemm_fp32", of_kernels("gemm_fp32", GEMM_FP32.rungs, (GEMM_FP32.problem, ODD)), GEMM_FP32_MUTANTS),
-    Family(
-        "gemm_bf16",
-        of_kernels("gemm_bf16", (*GEMM_BF16.rungs, *GEMM_BF16_WARPGROUPS), (GEMM_BF16.problem, ODD)),
-        GEMM_BF16_MUTANTS,
-    ),
-    Family(
-        "attention",
-        of_routines("attention", (*ATTENTION.rungs, *ATTENTION_WARPGROUPS), (ATTENTION.problem, *ODD_ATTENTION)),
-        ATTENTION_MUTANTS,
-    ),
+    Family("gemm_bf16", of_kernels("gemm_bf16", GEMM_BF16.rungs, (GEMM_BF16.problem, ODD)), GEMM_BF16_MUTANTS),
+    Family("attention", of_routines("attention", ATTENTION.rungs, (ATTENTION.problem, *ODD_ATTENTION)), ATTENTION_MUTANTS),
     Family("gemv", of_routines("gemv", (*GEMV.rungs, *GEMV_STREAMED), (GEMV.problem, ODD_GEMV)), GEMV_MUTANTS),
     Family(
         "all_reduce",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,10 +12,10 @@ from kernels.attention.problem import HEAD_DIM, Attention
 from kernels.build import build_program
 from kernels.catalogue import KernelError, Program, Routine
 from kernels.launch import device_arch, load_function
-from measure import attention_check, bf16, contest, verify
+from measure import attention_check, attention_vendor, bf16, contest, verify
 from measure.contest import Contender, LaunchInfo, launch_info, refused
 from measure.errors import Unsupported
-from measure.ladder_record import rung_record
+from measure.ladder_record import line_record, rung_record
 from measure.records import Ladder, Level, Measurements, Quantity, Source, Traffic
 from measure.subject import Bench, Context, Raw, Subject
 from measure.timing import summarise
@@ -67,14 +68,24 @@ def load(routine: Routine[Attention], problem: Attention) -> Loaded:
     launches, infos = [], []
     for step in routine.steps(problem):
         launch = step.launch
-        program = Program(routine.name, routine.source, (step.entry,), launch.constants, routine.min_arch)
+        program = Program(routine.name, routine.source, (step.entry,), launch.constants, routine.min_arch, routine.feature_arch)
         launches.append((load_function(program, step.entry, launch.dynamic_shared), launch, ARGUMENTS[step.entry]))
         infos.append(launch_info(step.entry, launch, build_program(program, device_arch()), routine.sha256))
     seq = numpy.int32(problem.seq)
+    made: dict[tuple[int, ...], tuple[Any, ...]] = {}
+
+    def arguments(arrays: Arrays, names: tuple[str, ...]) -> tuple[Any, ...]:
+        if routine.operands is None:
+            return (*(arrays[name] for name in names), seq)
+        places = tuple(arrays[name].data.ptr for name in names)
+        if places not in made:  # once for the same arrays, so that no launch waits for the driver
+            made.clear()
+            made[places] = routine.operands(problem, arrays)
+        return made[places]
 
     def run(arrays: Arrays) -> None:
         for function, launch, names in launches:
-            function(launch.grid, launch.block, (*(arrays[name] for name in names), seq), shared_mem=launch.dynamic_shared)
+            function(launch.grid, launch.block, arguments(arrays, names), shared_mem=launch.dynamic_shared)
 
     return Loaded(run, tuple(infos))
 
@@ -113,10 +124,10 @@ def collect(bench: Bench) -> Raw:
     for routine in LADDER.rungs:
         try:
             loaded = load(routine, problem)
+            able[routine.name] = loaded, peak_memory(routine, loaded, problem)
         except KernelError as error:
             refusals[routine.name] = str(error)
             continue
-        able[routine.name] = loaded, peak_memory(routine, loaded, problem)
 
     arrays = arrays_of(cupy, LADDER.rungs[0], problem)
     arrays["Q"], arrays["K"], arrays["V"] = attention_check.inputs(cupy, problem, attention_check.SPREAD, SEED)
@@ -140,7 +151,9 @@ def collect(bench: Bench) -> Raw:
         )
 
     size = [problem.batch, problem.heads, problem.seq, int(problem.causal)]
-    return {"problem": size, **contest.hold(bench, [contender(routine) for routine in LADDER.rungs])}
+    vendors = {} if bench.quick else attention_vendor.runs(problem, arrays["Q"], arrays["K"], arrays["V"])
+    lines = [Contender(name, run, lambda: 0.0, None) for name, run in vendors.items()]
+    return {"problem": size, **contest.hold(bench, [*(contender(routine) for routine in LADDER.rungs), *lines])}
 
 
 def checked(xp: Any, loaded: Loaded, arrays: Arrays, sample: attention_check.Sample) -> float:
@@ -192,6 +205,11 @@ def record(found: Measurements, raw: Raw, context: Context) -> Measurements:
         for routine in LADDER.rungs
         if routine.name in seen
     )
+    lines = [
+        line_record(seen[name], name=name, title=title, work=problem.flop)
+        for name, (_, title) in attention_vendor.BACKENDS.items()
+        if name in seen
+    ]
     reference = "4 x heads x seq^2 x 128: a multiplication and an addition a product, in two products, without the softmax"
     ladder = Ladder(
         title=LADDER.title,
@@ -201,6 +219,7 @@ def record(found: Measurements, raw: Raw, context: Context) -> Measurements:
         math_roof=LADDER.math_roof,
         level=None,
         rungs=rungs,
+        lines=tuple(line for line in lines if line),
     )
     return replace(found, ladders={**found.ladders, LADDER.name: ladder})
 
@@ -244,7 +263,7 @@ SUBJECT = Subject(
     sources=tuple(routine.source for routine in LADDER.rungs),
     collect=collect,
     record=record,
-    steps=lambda plan: contest.steps(len(LADDER.rungs), plan.rounds),
+    steps=lambda plan: contest.steps(len(LADDER.rungs) + len(attention_vendor.BACKENDS), plan.rounds),
 )
 
 
@@ -260,5 +279,6 @@ def launch_all() -> None:
     arrays = arrays_of(cupy, LADDER.rungs[0], problem)
     arrays["Q"], arrays["K"], arrays["V"] = attention_check.inputs(cupy, problem, attention_check.SPREAD, SEED)
     for routine in LADDER.rungs:
-        load(routine, problem).run(arrays)
+        with suppress(KernelError):  # what this GPU cannot run has no counters
+            load(routine, problem).run(arrays)
         cupy.cuda.Device().synchronize()

@@ -3,7 +3,7 @@
 The criterion: max over the checked elements of |O - O64| / (|O64| + 4 |p v|) at most 2^-8, and every element of the whole
 output finite.  |p v| is the root of the sum over the keys of (weight x value)^2.  A sum of magnitudes there, as for a matrix
 product, would be so large for thousands of keys that a tile left out would pass; independent roundings do not add up like that.
-See `kernels.attention.ladder.tolerance` for where the bound comes from.  Works on NumPy and CuPy arrays alike; bf16 values are
+See `kernels.attention.problem.tolerance` for where the bound comes from.  Works on NumPy and CuPy arrays alike; bf16 values are
 their 16 bits.
 """
 
@@ -21,8 +21,10 @@ STRETCH = 64
 SMALL = (
     *(Attention(1, 2, seq) for seq in (1, 7, 65, 129, 257, 384)),
     *(Attention(1, 2, seq, causal=True) for seq in (65, 257)),
+    *(Attention(2, 50, 257, causal) for causal in (False, True)),
 )
-"""The small problems that a rung must get right too: odd sizes, one that fits every tile, and causal ones."""
+"""The small problems that a rung must get right too: odd sizes, one that fits every tile, causal ones, and two of more tiles of
+queries than any GPU has SMs."""
 
 SPREADS = (1.0, 24.0)
 """Largest values of Q in the small problems: weights that are nearly alike, and weights that a few keys share."""

@@ -15,7 +15,7 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from kernels.gemm_bf16.ladder import EPS_OUT
+from kernels.gemm_bf16.problem import EPS_OUT
 from measure import verify
 
 NAN = 0x7FFF

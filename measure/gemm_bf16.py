@@ -1,15 +1,17 @@
-"""The bf16 ladder on tensor cores, cuBLAS beside it, and the roof that mma.sync has: verified, timed, verified again."""
+"""The bf16 ladder on tensor cores, cuBLAS beside it, and the roofs of its instructions: verified, timed, verified again."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from kernels.catalogue import Kernel, KernelError, Problem
-from kernels.gemm_bf16.ladder import LADDER, tolerance
+from kernels.gemm_bf16.ladder import LADDER
+from kernels.gemm_bf16.problem import tolerance
 from kernels.launch import load
-from kernels.roofs import mma_probe
+from kernels.roofs import mma_probe, wgmma_probe
 from measure import bf16, contest, mma_roof, verify
 from measure.contest import Contender, launch_info, refused
 from measure.gemm_bf16_model import traffic
@@ -22,8 +24,10 @@ QUICK_PROBLEM = Problem(2048, 2048, 2048)
 SEED = 1
 SAMPLED = 256
 LINE = "cublas"
-SHAPES = (*verify.SHAPES, (2100, 300, 72))
-"""The small products of odd sizes, and one whose blocks do not fill their last group."""
+WGMMA_CAPABILITY = 90  # the only one that has wgmma
+SHAPES = (*verify.SHAPES, (2100, 300, 72), (2100, 3000, 72), (2100, 2999, 71))
+"""The small products of odd sizes, one whose blocks do not fill their last group, and two of more tiles than any GPU has SMs,
+whose last ones stand over."""
 
 ORACLE = (
     f"float64 product of {SAMPLED} rows and {SAMPLED} columns on the GPU from the same bf16 inputs, the output's own rounding "
@@ -37,11 +41,15 @@ def problem_of(quick: bool) -> Problem:
 
 
 def collect(bench: Bench) -> Raw:
-    """The roof's probe, then the rungs and cuBLAS in one contest."""
+    """The roofs' probes, then the rungs and cuBLAS in one contest."""
     import cupy
 
-    roof = mma_roof.collect(bench)
-    bench.step(f"roof {mma_roof.NAME}")
+    roof = mma_roof.collect(bench, mma_roof.MMA)
+    bench.step(f"roof {mma_roof.MMA.name}")
+    wgmma = None
+    if bench.hardware.capability == WGMMA_CAPABILITY:
+        wgmma = mma_roof.collect(bench, mma_roof.WGMMA)
+    bench.step(f"roof {mma_roof.WGMMA.name}")
     problem = problem_of(bench.quick)
     a, b = bf16.inputs(cupy, problem.m, problem.n, problem.k, SEED)
     found = bf16.sampled_reference(cupy, a, b, SAMPLED, SEED)
@@ -66,7 +74,7 @@ def collect(bench: Bench) -> Raw:
         odd_sizes = lambda kernel=kernel: small_shapes_right(kernel)  # noqa: E731
         contenders.append(contender(kernel.name, item.run, odd_sizes=odd_sizes, launches=(info,)))
     contenders.append(contender(LINE, cublas_product))
-    return {"problem": [problem.m, problem.n, problem.k], "roof": roof, **contest.hold(bench, contenders)}
+    return {"problem": [problem.m, problem.n, problem.k], "roof": roof, "wgmma_roof": wgmma, **contest.hold(bench, contenders)}
 
 
 def small_shapes_right(kernel: Kernel) -> bool:
@@ -117,27 +125,31 @@ def record(found: Measurements, raw: Raw, context: Context) -> Measurements:
             traffic=traffic(kernel, problem, residency(contenders[kernel.name], context.hardware)),
             oracle=ORACLE,
             context=context,
+            math_roof=kernel.math_roof,
         )
         for kernel in LADDER.rungs
         if kernel.name in contenders
     )
     line = line_record(contenders[LINE], name=LINE, title="cuBLAS bf16", work=problem.flop)
     ladder = replace(ladder_of(LADDER, problem, lines=(line,) if line else ()), rungs=rungs)
+    roofs = {mma_roof.MMA.name: mma_roof.roof(raw["roof"], context, mma_roof.MMA)}
+    if raw.get("wgmma_roof"):  # recordings of before have none
+        roofs[mma_roof.WGMMA.name] = mma_roof.roof(raw["wgmma_roof"], context, mma_roof.WGMMA)
     return replace(
         found,
-        roofs={**found.roofs, mma_roof.NAME: mma_roof.roof(raw["roof"], context)},
+        roofs={**found.roofs, **roofs},
         ladders={**found.ladders, LADDER.name: ladder},
     )
 
 
 SUBJECT = Subject(
     name=LADDER.name,
-    title="Matrix multiply in bf16 on the tensor cores, and their roof",
+    title="Matrix multiply in bf16 on the tensor cores, and their roofs",
     key=f"ladders.{LADDER.name}",
-    sources=(mma_probe.MMA.source, *(kernel.source for kernel in LADDER.rungs)),
+    sources=(mma_probe.MMA.source, wgmma_probe.WGMMA.source, *(kernel.source for kernel in LADDER.rungs)),
     collect=collect,
     record=record,
-    steps=lambda plan: 1 + contest.steps(len(LADDER.rungs) + 1, plan.rounds),
+    steps=lambda plan: 2 + contest.steps(len(LADDER.rungs) + 1, plan.rounds),
     min_arch=80,
 )
 
@@ -153,5 +165,6 @@ def launch_all() -> None:
     a, b = bf16.inputs(cupy, problem.m, problem.n, problem.k, SEED)
     out = bf16.poisoned(cupy, problem.m, problem.n)
     for rung in LADDER.rungs:
-        load(rung, problem).run(a, b, out)
+        with suppress(KernelError):  # what this GPU cannot run has no counters
+            load(rung, problem).run(a, b, out)
         cupy.cuda.Device().synchronize()

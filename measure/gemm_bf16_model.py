@@ -1,14 +1,15 @@
 """Bytes of the bf16 ladder by level, in the same sense as those of the fp32 ladder (`measure.access_model`).
 
-What differs is the size of a value and, in one rung, the order in which blocks start.
+What differs is the size of a value, the order in which tiles are taken and, at the top, that two blocks share what they fetch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from kernels.catalogue import Kernel, Launch, Problem
-from kernels.gemm_bf16.ladder import BF16, block_of, compulsory_bytes
+from kernels.catalogue import Kernel, Problem
+from kernels.gemm_bf16.problem import BF16, block_of, compulsory_bytes, tiles
 from measure.access_model import Residency, bank_passes, load_path_bytes
 from measure.records import Level, Quantity, Source, Traffic
 
@@ -22,31 +23,54 @@ def ldmatrix_wavefronts(rows: Sequence[int]) -> int:
     return sum(bank_passes(rows[first : first + 8], 16) for first in range(0, len(rows), 8))
 
 
-def l2_bytes(kernel: Kernel, problem: Problem) -> float:
-    """Bytes between L1 and L2 of one launch: each block fetches its rows of A and columns of B once, and writes its part of C.
+@dataclass(frozen=True, slots=True)
+class Tiling:
+    """How a launch covers C: `across` x `down` tiles of `rows` x `cols`, `group` rows of them column by column.
 
-    L1 or shared memory is taken to catch every reuse inside of a block and none between blocks.
+    `shared` blocks compute a tile together, below each other: each column of B is fetched once for all of them.
     """
-    rows, cols = kernel.tile
-    fetched = kernel.launch(problem).blocks * (rows + cols) * problem.k
+
+    across: int
+    down: int
+    rows: int
+    cols: int
+    group: int
+    shared: int
+
+
+def tiling(kernel: Kernel, problem: Problem) -> Tiling:
+    """The tiles of a kernel; those of the blocks of a cluster are one."""
+    constants, (rows, cols) = kernel.launch(problem).constants, kernel.tile
+    shared = constants.get("CLUSTER", 1)
+    across, down = tiles(problem.n, cols), tiles(problem.m, rows * shared)
+    return Tiling(across, down, rows * shared, cols, constants.get("GROUP", 1), shared)
+
+
+def l2_bytes(kernel: Kernel, problem: Problem) -> float:
+    """Bytes between L1 and L2 of one launch: each tile fetches its rows of A and columns of B once, and writes its part of C.
+
+    L1 or shared memory is taken to catch every reuse inside of a tile and none between tiles.
+    """
+    found = tiling(kernel, problem)
+    fetched = found.across * found.down * (found.rows + found.cols) * problem.k
     return float(BF16 * (fetched + problem.m * problem.n))
 
 
-def panels(launch: Launch, tile: tuple[int, int], at_once: int) -> int:
-    """Rows of A and columns of B that all waves of `at_once` blocks fetch, each once a wave."""
-    across, down, _ = launch.grid
-    found = 0
-    for first in range(0, launch.blocks, at_once):
-        wave = range(first, min(first + at_once, launch.blocks))
-        places = [block_of(order, across, down, launch.constants.get("GROUP", 1)) for order in wave]
-        found += len({row for row, _ in places}) * tile[0] + len({col for _, col in places}) * tile[1]
-    return found
+def panels(found: Tiling, at_once: int) -> int:
+    """Rows of A and columns of B that all waves of `at_once` tiles fetch, each once a wave."""
+    total = 0
+    for first in range(0, found.across * found.down, at_once):
+        wave = range(first, min(first + at_once, found.across * found.down))
+        places = [block_of(order, found.across, found.down, found.group) for order in wave]
+        total += len({row for row, _ in places}) * found.rows + len({col for _, col in places}) * found.cols
+    return total
 
 
 def dram_bytes(kernel: Kernel, problem: Problem, residency: Residency) -> float:
     """Bytes between L2 and DRAM of one launch, an estimate: the blocks of a wave share what they read, waves share nothing."""
-    launch = kernel.launch(problem)
-    fetched = panels(launch, kernel.tile, residency.sm_count * residency.blocks_per_sm) * problem.k
+    found = tiling(kernel, problem)
+    at_once = min(kernel.launch(problem).blocks, residency.sm_count * residency.blocks_per_sm)
+    fetched = panels(found, max(1, at_once // found.shared)) * problem.k
     return float(BF16 * (fetched + problem.m * problem.n))
 
 
@@ -56,10 +80,10 @@ def traffic(kernel: Kernel, problem: Problem, residency: Residency | None) -> di
     def modelled(value: float, source: Source, reference: str) -> Traffic:
         return Traffic(model=Quantity(value, "B", source, reference=reference))
 
-    load_path = "warp-access model: wavefronts x 128 B, ldmatrix and cp.async included"
+    load_path = "warp-access model: wavefronts x 128 B, ldmatrix, cp.async, wgmma and TMA included"
     levels: dict[Level, Traffic] = {
         "load_path": modelled(load_path_bytes(kernel, problem), "derived", load_path),
-        "l2": modelled(l2_bytes(kernel, problem), "derived", "each block fetches its rows and columns once"),
+        "l2": modelled(l2_bytes(kernel, problem), "derived", "each tile fetches its rows and columns once"),
         "algorithmic": modelled(compulsory_bytes(problem), "derived", "each input read once, the output written once"),
     }
     if residency is not None:

@@ -5,14 +5,18 @@
 // the others. mbarriers tell when a tile is full and when it may be filled again.
 // Why it helps: wgmma alone reaches the full rate of the tensor cores; no fragment is loaded by hand; no thread that multiplies
 // works out an address or waits for a copy that it has started itself.
-// PING_PONG 1 changes: the two warpgroups take turns at the tensor cores, so that one works out exponentials while the other
-// multiplies. AHEAD 1 changes: the next scores are under way before these weights are used, so that a warpgroup's own
-// exponentials are hidden, too. (Both after Shah et al., FlashAttention-3, 2024.)
+// Two more rungs are this source with other constants:
+// 07, PING_PONG and AHEAD: the two warpgroups take turns at the tensor cores, so that one works out exponentials while the other
+//     multiplies; and the next scores are under way before these weights are used, so that a warpgroup's own exponentials are
+//     hidden, too. (Both after Shah et al., FlashAttention-3, 2024.)
+// 08, a grid of as many blocks as there are SMs, ROOMS 2 for queries, and STORES: a block goes from one tile of queries to the
+//     next, whose Q, K and V are on their way by then; outputs leave through the room of the queries that they belong to.
 //
 // O (heads x S x 128) = softmax(Q K^T / sqrt(128)) V, row-major bf16, sums in fp32. CAUSAL 1: a query sees no later key. Any S.
 // Q, K, V are tensor maps of 128 x S x heads bf16 values with boxes of 64 x BQ x 1 and 64 x BK x 1, 128-byte swizzle, zero
-// outside. GROUPS warpgroups of 64 queries and one that sends; BK keys at a time; grid (queries / BQ, heads). Dynamic shared
-// memory: (BQ + 2 * STAGES * BK) * 256 + 1024 bytes.
+// outside; with STORES O is one, too, with boxes of 64 x 64 x 1. GROUPS warpgroups of 64 queries and one that sends; BK keys at
+// a time; grid (any size): a block takes tile of queries after tile, those of `together` heads at the same time. Dynamic shared
+// memory: (ROOMS * BQ + 2 * STAGES * BK) * 256 + 1024 bytes.
 
 #define D 128
 #define BQ (GROUPS * 64)
@@ -22,6 +26,15 @@
 #define MINUS_INFINITY __int_as_float(0xff800000)
 #define LOG2_SCALE 0.12751744f  // log2(e) / sqrt(128): exp(x / sqrt(128)) is two to this times x
 #define TURN 1                  // named barriers: TURN + n is the turn of warpgroup n
+#define AMONG (TURN + 2)        // AMONG + n is for warpgroup n alone
+
+#if RUNG == 6  // under other names, so that a profiler tells the rungs apart
+#define ENTRY attention_warpgroups
+#elif RUNG == 7
+#define ENTRY attention_ahead
+#else
+#define ENTRY attention_persistent
+#endif
 
 struct __align__(64) TensorMap {
     unsigned long long words[16];
@@ -103,11 +116,6 @@ __device__ __forceinline__ void hold(T (&x)[N]) {
     }
 }
 
-// The weights are worked out before what follows: left to itself, the compiler waits for the product first, with nothing to do.
-__device__ __forceinline__ void before_going_on(float sum, unsigned barrier) {
-    asm volatile("{\n.reg .pred never;\nsetp.lt.f32 never, %0, 0f00000000;\n@never mbarrier.arrive.shared::cta.b64 _, [%1];\n}" ::"f"(sum), "r"(barrier) : "memory");
-}
-
 // A matrix in shared memory as wgmma wants to have it told: eight rows of 128 bytes, swizzled, are 1024 bytes, and the next
 // eight follow. `leading` is the way from 64 columns to the next 64 where columns lie next to each other, else unused.
 __device__ __forceinline__ unsigned long long describe(unsigned address, unsigned leading) {
@@ -158,12 +166,13 @@ __device__ __forceinline__ unsigned narrow(float low, float high) {
     return pair;
 }
 
-// A stage of the ring and how often it has been round.
+// A place in a ring of COUNT and whether it has been round an odd number of times.
+template <int COUNT>
 struct Place {
     int stage = 0;
     unsigned parity = 0;
     __device__ __forceinline__ void next() {
-        if (++stage == STAGES) stage = 0, parity ^= 1;
+        if (++stage == COUNT) stage = 0, parity ^= 1;
     }
 };
 
@@ -197,22 +206,54 @@ __device__ __forceinline__ void weigh(bool masked, float (&s)[BK / 2], float (&t
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) attention_warpgroups(
+#if STORES
+// Round 64 x 128 outputs into the room of the queries that they belong to, 64 columns after the other 64, and send them off.
+__device__ __forceinline__ void send_off(const float (&out)[64], const float (&share)[2], unsigned to, const TensorMap* map, int row,
+                                         int head, int group) {
+    const int line = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 16;
+#pragma unroll
+    for (int n = 0; n < D / 8; n += 2) {
+        const int piece = n % 8 + threadIdx.x % 32 / 16;
+        const float* x = &out[n * 4];
+        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+                         to + n / 8 * HALF(BQ) + line * 128 + (piece ^ line % 8) * 16),
+                     "r"(narrow(x[0] * share[0], x[1] * share[0])), "r"(narrow(x[2] * share[1], x[3] * share[1])),
+                     "r"(narrow(x[4] * share[0], x[5] * share[0])), "r"(narrow(x[6] * share[1], x[7] * share[1]))
+                     : "memory");
+    }
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    asm volatile("bar.sync %0, 128;" ::"r"(AMONG + group) : "memory");
+    if (threadIdx.x % 128 == 0) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+            asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(map),
+                         "r"(half * 64), "r"(row), "r"(head), "r"(to + half * HALF(BQ))
+                         : "memory");
+        asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+    }
+}
+#endif
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1) ENTRY(
     const __grid_constant__ TensorMap Q, const __grid_constant__ TensorMap K, const __grid_constant__ TensorMap V,
-    unsigned short* O, int S) {
+#if STORES
+    const __grid_constant__ TensorMap O,
+#else
+    unsigned short* O,
+#endif
+    int S, int heads, int together) {
     extern __shared__ char shared[];
-    __shared__ unsigned long long barriers[1 + 4 * STAGES];
+    __shared__ unsigned long long barriers[2 * ROOMS + 4 * STAGES];
     const unsigned q = ((unsigned)__cvta_generic_to_shared(shared) + 1023) / 1024 * 1024;  // as the swizzle counts rows
-    const unsigned k = q + TILE(BQ), v = k + STAGES * TILE(BK);
-    const unsigned q_full = (unsigned)__cvta_generic_to_shared(barriers), k_full = q_full + 8, v_full = k_full + STAGES * 8;
+    const unsigned k = q + ROOMS * TILE(BQ), v = k + STAGES * TILE(BK);
+    const unsigned q_full = (unsigned)__cvta_generic_to_shared(barriers), q_empty = q_full + ROOMS * 8;
+    const unsigned k_full = q_empty + ROOMS * 8, v_full = k_full + STAGES * 8;
     const unsigned k_empty = v_full + STAGES * 8, v_empty = k_empty + STAGES * 8;
-    const int warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0), head = blockIdx.y;
-    // the longest rows of tiles first, so that short ones fill the gaps at the end
-    const int query0 = (CAUSAL ? gridDim.x - 1 - blockIdx.x : blockIdx.x) * BQ;
-    const int end = CAUSAL ? min(S, query0 + BQ) : S, tiles = (end + BK - 1) / BK;
+    const int warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
+    const int rows = (S + BQ - 1) / BQ, items = rows * heads;
 
     if (threadIdx.x == 0) {
-        prepare(q_full, 1);
+        for (int i = 0; i < ROOMS; ++i) prepare(q_full + i * 8, 1), prepare(q_empty + i * 8, GROUPS * (STORES ? 1 : 4));
         for (int i = 0; i < STAGES; ++i) {
             prepare(k_full + i * 8, 1), prepare(v_full + i * 8, 1);
             prepare(k_empty + i * 8, GROUPS * 4), prepare(v_empty + i * 8, GROUPS * 4);
@@ -221,17 +262,34 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) attention_warpgroups(
     }
     __syncthreads();
 
+    // a block's rounds go to and fro over the items, so that no block gets the longest of every round
+    const auto item_of = [&](int round) { return int(round * gridDim.x + (round % 2 ? gridDim.x - 1 - blockIdx.x : blockIdx.x)); };
+    // the heads that go `together` share L2; of their rows of tiles the longest come first
+    const auto place = [&](int item, int& head, int& query0) {
+        const int first = item / (together * rows) * together, count = min(together, heads - first), at = item - first * rows;
+        head = first + at % count;
+        query0 = (CAUSAL ? rows - 1 - at / count : at / count) * BQ;
+    };
+    const auto tiles_of = [&](int query0) { return ((CAUSAL ? min(S, query0 + BQ) : S) + BK - 1) / BK; };
+
     if (warp < 4) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
         if (threadIdx.x == 0) {
-            send<BQ>(q, &Q, query0, head, q_full);
-            Place at;
+            Place<STAGES> at;
+            Place<ROOMS> room;
 #pragma unroll 1
-            for (int tile = tiles - 1; tile >= 0; --tile, at.next()) {
-                wait(k_empty + at.stage * 8, at.parity ^ 1);
-                send<BK>(k + at.stage * TILE(BK), &K, tile * BK, head, k_full + at.stage * 8);
-                wait(v_empty + at.stage * 8, at.parity ^ 1);
-                send<BK>(v + at.stage * TILE(BK), &V, tile * BK, head, v_full + at.stage * 8);
+            for (int round = 0; item_of(round) < items; ++round, room.next()) {
+                int head, query0;
+                place(item_of(round), head, query0);
+                wait(q_empty + room.stage * 8, room.parity ^ 1);
+                send<BQ>(q + room.stage * TILE(BQ), &Q, query0, head, q_full + room.stage * 8);
+#pragma unroll 1
+                for (int tile = tiles_of(query0) - 1; tile >= 0; --tile, at.next()) {
+                    wait(k_empty + at.stage * 8, at.parity ^ 1);
+                    send<BK>(k + at.stage * TILE(BK), &K, tile * BK, head, k_full + at.stage * 8);
+                    wait(v_empty + at.stage * 8, at.parity ^ 1);
+                    send<BK>(v + at.stage * TILE(BK), &V, tile * BK, head, v_full + at.stage * 8);
+                }
             }
         }
     } else {
@@ -242,13 +300,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) attention_warpgroups(
 #endif
         const int group = warp / 4 - 1, lane = threadIdx.x % 32;
         // a lane holds columns `pair` and `pair` + 1 of every 8, of row `line` and of the row eight below
-        const int line = warp % 4 * 16 + lane / 4, pair = lane % 4 * 2, query = query0 + group * 64 + line;
-        const unsigned long long q_matrix = describe(q + group * HALF(64), 0), k_matrix = describe(k, 0);
-        const unsigned long long v_matrix = describe(v, HALF(BK));
-        float out[64] = {}, s[BK / 2], top[2] = {MINUS_INFINITY, MINUS_INFINITY}, total[2] = {}, shrink[2];
+        const int line = warp % 4 * 16 + lane / 4, pair = lane % 4 * 2;
+        const unsigned long long k_matrix = describe(k, 0), v_matrix = describe(v, HALF(BK));
+        float out[64], s[BK / 2], top[2], total[2], shrink[2];
         unsigned p[BK / 4];
+        Place<STAGES> at;
+        Place<ROOMS> room;
 
-        const auto scores = [&](Place at) {
+        const auto scores = [&] {
+            const unsigned long long q_matrix = describe(q + room.stage * TILE(BQ) + group * HALF(64), 0);
             const unsigned long long matrix = k_matrix + at.stage * (TILE(BK) >> 4);
             begin();
 #pragma unroll
@@ -256,8 +316,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) attention_warpgroups(
                 multiply_scores(s, q_matrix + d / 4 * (HALF(BQ) >> 4) + d % 4 * 2, matrix + d / 4 * (HALF(BK) >> 4) + d % 4 * 2, d > 0);
             commit();
         };
-        const auto values = [&](Place at) {
-            const unsigned long long matrix = v_matrix + at.stage * (TILE(BK) >> 4);
+        const auto values = [&](int stage) {
+            const unsigned long long matrix = v_matrix + stage * (TILE(BK) >> 4);
             begin();
 #pragma unroll
             for (int n = 0; n < BK / 16; ++n) multiply_values(out, p + n * 4, matrix + n * (16 * 128 >> 4));
@@ -271,82 +331,115 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) attention_warpgroups(
 #pragma unroll
             for (int i = 0; i < BK / 4; ++i) p[i] = narrow(s[2 * i], s[2 * i + 1]);
         };
-        const auto seen = [&](int tile) { return (CAUSAL ? min(S, query + 1) : S) - tile * BK - pair; };
 
         if (PING_PONG && group == 1) pass_turn(1);
-        wait(q_full, 0);
-        int tile = tiles - 1;
-        Place at, before;
-        wait(k_full, 0);
-        take_turn(group);
-        scores(at);
-        pass_turn(group);
-        finish<0>();
-        hold(s);
-        release(k_empty);
-        weigh(true, s, top, total, shrink, seen(tile));
-        pack();
-        const auto step = [&](bool masked) {
-            at.next();
-            wait(k_full + at.stage * 8, at.parity);
-#if AHEAD
-            hold(p);
-            take_turn(group);
-            scores(at);
-            wait(v_full + before.stage * 8, before.parity);
-            values(before);
-            pass_turn(group);
-            finish<1>();
-            hold(s);
-            release(k_empty + at.stage * 8);
-            weigh(masked, s, top, total, shrink, seen(tile));
-            hold(s);
-            before_going_on(total[0] + total[1], q_full);
-            finish<0>();
-            release(v_empty + before.stage * 8);
-#else
-            wait(v_full + before.stage * 8, before.parity);
-            take_turn(group);
-            values(before);
-            scores(at);
-            pass_turn(group);
-            finish<0>();
-            hold(s);
-            release(v_empty + before.stage * 8);
-            release(k_empty + at.stage * 8);
-            weigh(masked, s, top, total, shrink, seen(tile));
-#endif
-            hold(out);
-            hold(s);
-            hold(p);
+#pragma unroll 1
+        for (int round = 0; item_of(round) < items; ++round) {
+            int head, query0;
+            place(item_of(round), head, query0);
+            const int query = query0 + group * 64 + line;
+            const auto seen = [&](int tile) { return (CAUSAL ? min(S, query + 1) : S) - tile * BK - pair; };
+            int tile = tiles_of(query0) - 1;
 #pragma unroll
-            for (int i = 0; i < 64; ++i) out[i] *= shrink[i / 2 % 2];
-            pack();
-            before = at;
-        };
-        --tile;
-#if CAUSAL && BK != BQ
-        for (; tile >= 0 && (tile + 1) * BK > query0 + 1; --tile) step(true);  // tiles on the diagonal
-#endif
-        for (; tile >= 0; --tile) step(false);
-        wait(v_full + before.stage * 8, before.parity);
-        hold(p);
-        values(before);
-        finish<0>();
-        hold(out);
+            for (int i = 0; i < 64; ++i) out[i] = 0.0f;
+            top[0] = top[1] = MINUS_INFINITY, total[0] = total[1] = 0.0f;
 
-        O += ((long long)head * S + query) * D + pair;
+            wait(q_full + room.stage * 8, room.parity);
+            wait(k_full + at.stage * 8, at.parity);
+            take_turn(group);
+            scores();
+            pass_turn(group);
+#if STORES && ROOMS > 1
+            if (round > 0 && threadIdx.x % 128 == 0) {  // the outputs before have left the room of their queries
+                asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+                arrive(q_empty + (room.stage ^ 1) * 8);
+            }
+#endif
+            finish<0>();
+            hold(s);
+            release(k_empty + at.stage * 8);
+            weigh(true, s, top, total, shrink, seen(tile));
+            pack();
+            const auto step = [&](bool masked) {
+                const Place<STAGES> before = at;
+                at.next();
+                wait(k_full + at.stage * 8, at.parity);
+#if AHEAD
+                hold(p);
+                take_turn(group);
+                scores();
+                wait(v_full + before.stage * 8, before.parity);
+                values(before.stage);
+                pass_turn(group);
+                finish<1>();
+                hold(s);
+                release(k_empty + at.stage * 8);
+                weigh(masked, s, top, total, shrink, seen(tile));
+                finish<0>();
+                release(v_empty + before.stage * 8);
+#else
+                wait(v_full + before.stage * 8, before.parity);
+                take_turn(group);
+                values(before.stage);
+                scores();
+                pass_turn(group);
+                finish<0>();
+                hold(s);
+                release(v_empty + before.stage * 8);
+                release(k_empty + at.stage * 8);
+                weigh(masked, s, top, total, shrink, seen(tile));
+#endif
+                hold(out);
+                hold(s);
+                hold(p);
 #pragma unroll
-        for (int half = 0; half < 2; ++half) {
-            float sum = total[half];
-            sum += __shfl_xor_sync(0xffffffffu, sum, 1);
-            sum += __shfl_xor_sync(0xffffffffu, sum, 2);
-            const float share = 1.0f / sum;
-            if (query + half * 8 < S)
+                for (int i = 0; i < 64; ++i) out[i] *= shrink[i / 2 % 2];
+                pack();
+            };
+            --tile;
+#if CAUSAL && BK != BQ
+            for (; tile >= 0 && (tile + 1) * BK > query0 + 1; --tile) step(true);  // tiles on the diagonal
+#endif
+            for (; tile >= 0; --tile) step(false);
+            wait(v_full + at.stage * 8, at.parity);
+            hold(p);
+            values(at.stage);
+            finish<0>();
+            hold(out);
+            release(v_empty + at.stage * 8);
+            at.next();
+
+            float share[2];
 #pragma unroll
-                for (int n = 0; n < D / 8; ++n)
-                    *reinterpret_cast<unsigned*>(&O[half * 8 * D + n * 8]) =
-                        narrow(out[n * 4 + half * 2] * share, out[n * 4 + half * 2 + 1] * share);
+            for (int half = 0; half < 2; ++half) {
+                float sum = total[half];
+                sum += __shfl_xor_sync(0xffffffffu, sum, 1);
+                sum += __shfl_xor_sync(0xffffffffu, sum, 2);
+                share[half] = 1.0f / sum;
+            }
+#if STORES
+            send_off(out, share, q + room.stage * TILE(BQ) + group * HALF(64), &O, query0 + group * 64, head, group);
+#if ROOMS == 1
+            if (threadIdx.x % 128 == 0) {
+                asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+                arrive(q_empty);
+            }
+#endif
+#else
+            release(q_empty + room.stage * 8);
+            unsigned short* to = O + ((long long)head * S + query) * D + pair;
+#pragma unroll
+            for (int half = 0; half < 2; ++half)
+                if (query + half * 8 < S)
+#pragma unroll
+                    for (int n = 0; n < D / 8; ++n)
+                        *reinterpret_cast<unsigned*>(&to[half * 8 * D + n * 8]) =
+                            narrow(out[n * 4 + half * 2] * share[half], out[n * 4 + half * 2 + 1] * share[half]);
+#endif
+            room.next();
         }
+#if STORES
+        if (threadIdx.x % 128 == 0) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+#endif
     }
 }

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from kernels.attention.problem import BF16, HEAD_DIM, Attention
+from kernels.attention import warpgroups
+from kernels.attention.problem import BF16, HEAD_DIM, Attention, tile_pairs, tiles, tolerance
 from kernels.catalogue import Launch, Routine, RoutineLadder, Step
 
 HERE = Path(__file__).resolve().parent
-EPS = 2.0**-8  # unit roundoff of bf16
 
 BQ, BK = 64, 64  # queries and keys of a tile on the CUDA cores
 ROW = 512  # threads to a row of the softmax
@@ -32,31 +32,10 @@ ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "attention_tensor_cores": ("Q", "K", "V", "O"),
     "attention_swizzled": ("Q", "K", "V", "O"),
     "attention_pipelined": ("Q", "K", "V", "O"),
+    **{entry: ("Q", "K", "V", "O") for entry in warpgroups.ENTRIES.values()},
 }
-"""The arrays that each entry point takes, in order; the number of queries (int) follows."""
-
-
-def tolerance(problem: Attention) -> float:
-    """Largest allowed error over |O| + 4 |p v|, where |p v| is the root of the sum over the keys of (weight x value)^2.
-
-    The output is rounded to bf16: at most 2^-8 |O|.  Where the weights go to bf16 too, each of them errs by a relative error
-    between -2^-8 and 2^-8 of its own, so that their weighted sum errs by about 2^-8 |p v| / sqrt(3); 4 |p v| is seven times
-    that standard deviation.  Everything else is fp32, thousands of times finer.
-    """
-    return EPS
-
-
-def tiles(size: int, tile: int) -> int:
-    """How many tiles cover a side."""
-    return -(-size // tile)
-
-
-def tile_pairs(problem: Attention, bq: int, bk: int) -> int:
-    """Tiles of bq queries by bk keys that are computed in all heads; causal ones end with the tile that meets the diagonal."""
-    if not problem.causal:
-        return problem.all_heads * tiles(problem.seq, bq) * tiles(problem.seq, bk)
-    last = (min(first + bq, problem.seq) for first in range(0, problem.seq, bq))
-    return problem.all_heads * sum(tiles(end, bk) for end in last)
+"""The arrays that each entry point takes, in order; the number of queries (int) follows.  A rung with `operands` makes its
+arguments of these arrays."""
 
 
 def _constants(p: Attention, bq: int, bk: int) -> dict[str, int]:
@@ -236,6 +215,7 @@ LADDER: RoutineLadder[Attention] = RoutineLadder(
             math_roof="bf16_mma",
             min_arch=80,
         ),
+        *warpgroups.RUNGS,
     ),
 )
 

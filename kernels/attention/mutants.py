@@ -31,4 +31,19 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("nan", "pipelined", '"f"(high), "f"(low)', '"f"(high), "f"(0.0f / 0.0f)'),
     # what lies behind the last key counts as a key
     Mutant("off_by_one", "pipelined", "min(S, query + 1) : S) - key0", "min(S, query + 1) : S + 1) - key0"),
+    # what lies behind the last key counts as a key
+    Mutant("off_by_one", "warpgroups", "min(S, query + 1) : S) - tile", "min(S, query + 1) : S + 1) - tile"),
+    # half of the dimensions, twice
+    Mutant("skipped_tile", "warpgroups", "d / 4 * (HALF(BQ) >> 4)", "0 * (HALF(BQ) >> 4)"),
+    # what was added up under a smaller maximum is not shrunk
+    Mutant("stale", "ahead", "out[i] *= shrink[i / 2 % 2];", "out[i] *= 1.0f;"),
+    # the first keys have no values
+    Mutant("skipped_tile", "ahead", "values(at.stage);\n", ""),
+    Mutant("nan", "ahead", '"f"(high), "f"(low)', '"f"(high), "f"(0.0f / 0.0f)'),
+    # the left half of the output leaves twice
+    Mutant("stale", "persistent", '"r"(half * 64), "r"(row), "r"(head), "r"(to', '"r"(0), "r"(row), "r"(head), "r"(to'),
+    # pieces of a row of the output do not change places
+    Mutant("off_by_one", "persistent", "(piece ^ line % 8) * 16", "piece * 16"),
+    # every other round of tiles
+    Mutant("skipped_tile", "persistent", "return int(round * gridDim.x", "return int(2 * round * gridDim.x"),
 )  # fmt: skip

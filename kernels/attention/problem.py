@@ -9,6 +9,7 @@ from kernels.catalogue import KernelError
 HEAD_DIM = 128
 BF16 = 2
 FP32 = 4
+EPS = 2.0**-8  # unit roundoff of bf16
 MOST_HEADS = 65535  # heads lie along the second side of the grid
 
 
@@ -58,3 +59,26 @@ class Attention:
     def compulsory_bytes(self) -> int:
         """The fewest bytes: Q, K and V read once, the output written once."""
         return 4 * self.all_heads * self.seq * HEAD_DIM * BF16
+
+
+def tolerance(problem: Attention) -> float:
+    """Largest allowed error over |O| + 4 |p v|, where |p v| is the root of the sum over the keys of (weight x value)^2.
+
+    The output is rounded to bf16: at most 2^-8 |O|.  Where the weights go to bf16 too, each of them errs by a relative error
+    between -2^-8 and 2^-8 of its own, so that their weighted sum errs by about 2^-8 |p v| / sqrt(3); 4 |p v| is seven times
+    that standard deviation.  Everything else is fp32, thousands of times finer.
+    """
+    return EPS
+
+
+def tiles(size: int, tile: int) -> int:
+    """How many tiles cover a side."""
+    return -(-size // tile)
+
+
+def tile_pairs(problem: Attention, bq: int, bk: int) -> int:
+    """Tiles of bq queries by bk keys that are computed in all heads; causal ones end with the tile that meets the diagonal."""
+    if not problem.causal:
+        return problem.all_heads * tiles(problem.seq, bq) * tiles(problem.seq, bk)
+    last = (min(first + bq, problem.seq) for first in range(0, problem.seq, bq))
+    return problem.all_heads * sum(tiles(end, bk) for end in last)

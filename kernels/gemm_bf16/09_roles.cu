@@ -11,8 +11,8 @@
 // Three more rungs are this source with other constants:
 // 10, a grid of as many blocks as there are SMs and GROUP rows of tiles that go together: the next tile's copies overlap the
 //     end of the one before, and what runs at the same time shares its rows and columns in L2.
-// 11, CLUSTER 2: two blocks below each other need the same tile of B; each fetches half of it for both.
-// 12, BOXES: results leave through shared memory as whole boxes by the copy engine, while the next tile is multiplied.
+// 11, BOXES: results leave through shared memory as whole boxes by the copy engine, while the next tile is multiplied.
+// 12, CLUSTER 2: two blocks below each other need the same tile of B; each fetches half of it for both.
 
 typedef unsigned short bf16;
 typedef unsigned long long u64;
@@ -41,9 +41,9 @@ struct alignas(64) TensorMap {
 #elif RUNG == 10
 #define ENTRY wgmma_persistent
 #elif RUNG == 11
-#define ENTRY wgmma_clusters
-#else
 #define ENTRY wgmma_stores
+#else
+#define ENTRY wgmma_clusters
 #endif
 
 __device__ __forceinline__ unsigned address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
@@ -71,10 +71,11 @@ __device__ __forceinline__ void wait(unsigned barrier, unsigned parity) {
                      : "memory");
     } while (!done);
 }
-// Arrive at the barrier of a block of the cluster that lies where `barrier` lies in this one.
+// Arrive at the barrier of a block of the cluster that lies where `barrier` lies in this one. Relaxed, since the tiles were only
+// read, by products that are done: a release at the scope of the cluster would make every warp wait for all of its memory.
 __device__ __forceinline__ void arrive_at(unsigned barrier, unsigned block) {
     asm volatile("{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
-                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n}" ::"r"(barrier),
+                 "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [there];\n}" ::"r"(barrier),
                  "r"(block)
                  : "memory");
 }

@@ -26,4 +26,33 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("skipped_tile", "grouped", "(first + place % rows) * BM", "(first + place % rows / 2 * 2) * BM"),
     Mutant("off_by_one", "deep_tiles", "(k + 16) % BK, warp_row", "k, warp_row"),
     Mutant("zeros", "grouped", '"f"(second), "f"(first)', '"f"(0.0f), "f"(0.0f)'),
+    # a stage is multiplied before it has come: the other parity is that of the phase before
+    Mutant("off_by_one", "warpgroup", "step / STAGES % 2);", "(step / STAGES + 1) % 2);"),
+    # the last step is left out
+    Mutant(
+        "skipped_tile",
+        "warpgroup",
+        "for (int step = 0; step < steps; ++step) {",
+        "for (int step = 0; step < steps - 1; ++step) {",
+    ),
+    # the way from 64 columns of B to the next 64 is that from eight rows to the next eight
+    Mutant("stale", "roles", "descriptor(b + k * 128, SUB * 2)", "descriptor(b + k * 128, 1024)"),
+    # a consumer starts before the first stage has come
+    Mutant("off_by_one", "roles", "wait(full + stage * 8, parity);", "if (step > 0) wait(full + stage * 8, parity);"),
+    # sums go on from one tile to the next
+    Mutant("stale", "persistent", "step + k > 0);", "1);"),
+    # every other row of a group is computed twice, the ones between never
+    Mutant("skipped_tile", "persistent", "((first + at % rows) * CLUSTER", "((first + at % rows / 2 * 2) * CLUSTER"),
+    # pieces of a row of the output do not change places
+    Mutant(
+        "off_by_one",
+        "stores",
+        "address(box + swizzled(row, (piece + lane / 16) * 8))",
+        "address(box + row * 64 + (piece + lane / 16) * 8)",
+    ),
+    # a quarter of the columns leaves, four times
+    Mutant("skipped_tile", "stores", '"r"(col0 + j * 64), "r"(row0)', '"r"(col0), "r"(row0)'),
+    # both blocks of a cluster fetch the first half of B
+    Mutant("stale", "clusters", "int j = rank * EACH; j < rank * EACH + EACH; ++j", "int j = 0; j < EACH; ++j"),
+    Mutant("nan", "clusters", '"f"(second), "f"(first)', '"f"(second), "f"(0.0f / 0.0f)'),
 )

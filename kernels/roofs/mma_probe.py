@@ -42,6 +42,11 @@ def warps(blocks: int) -> int:
     return blocks * THREADS // WARP
 
 
+def results(blocks: int) -> int:
+    """Products that a launch writes: one a warp."""
+    return warps(blocks)
+
+
 def flop(blocks: int, rounds: int) -> int:
     """FLOP of one launch: a round is two mma for each accumulator."""
     return 2 * FLOP_AN_MMA * MI * NI * rounds * warps(blocks)

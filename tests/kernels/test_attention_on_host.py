@@ -20,6 +20,8 @@ from measure.verify import passes
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 import on_host
 
+PORTABLE = [routine for routine in LADDER.rungs if not routine.feature_arch]
+
 pytestmark = pytest.mark.skipif(on_host.COMPILER is None, reason="no C++ compiler here to run the kernels' sources with")
 
 LANES = f'#include "{Path(on_host.__file__).with_name("lanes.hpp")}"\n'
@@ -64,7 +66,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("on_host")
 
 
-@pytest.mark.parametrize("routine", LADDER.rungs, ids=lambda routine: routine.name)
+@pytest.mark.parametrize("routine", PORTABLE, ids=lambda routine: routine.name)
 def test_a_rung_attends_to_any_number_of_keys(folder: Path, routine: Routine[Attention]) -> None:
     for index, (problem, spread) in enumerate(CASES):
         assert all(step.launch.constants["GUARD"] == 1 for step in routine.steps(problem))
@@ -72,7 +74,7 @@ def test_a_rung_attends_to_any_number_of_keys(folder: Path, routine: Routine[Att
         assert passes(found, routine.tolerance(problem)), (problem, spread, found)
 
 
-@pytest.mark.parametrize("routine", LADDER.rungs, ids=lambda routine: routine.name)
+@pytest.mark.parametrize("routine", PORTABLE, ids=lambda routine: routine.name)
 def test_a_rung_attends_to_whole_tiles(folder: Path, routine: Routine[Attention]) -> None:
     """Without the guard, under every order of the warps and arrival of the copies."""
     for problem, spread in WHOLE:
@@ -82,7 +84,9 @@ def test_a_rung_attends_to_whole_tiles(folder: Path, routine: Routine[Attention]
             assert passes(found, routine.tolerance(problem)), (problem, spread, freedom, found)
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.rung}-{mutant.kind}")
+@pytest.mark.parametrize(
+    "mutant", [one for one in MUTANTS if LADDER[one.rung] in PORTABLE], ids=lambda mutant: f"{mutant.rung}-{mutant.kind}"
+)
 def test_a_broken_rung_is_found_out(folder: Path, mutant: Mutant) -> None:
     """By one of the small problems that every rung is verified with."""
     routine = LADDER[mutant.rung]

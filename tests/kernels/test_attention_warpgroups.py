@@ -8,7 +8,7 @@ import pytest
 
 from kernels.attention.ladder import LADDER
 from kernels.attention.problem import Attention
-from kernels.attention.warpgroups import AHEAD, RUNGS, WARPGROUPS, maps, step
+from kernels.attention.warpgroups import AHEAD, PERSISTENT, RUNGS, WARPGROUPS, maps, step, together
 from kernels.build import SHARED_LIMIT, build_step
 from kernels.catalogue import KernelError, Routine
 from kernels.machine_code import instructions, operation
@@ -20,11 +20,15 @@ HGMMA, UTMALDG, USETMAXREG, STL, LDL, MUFU = 0x1F0, 0x1B4, 0x1C8, 0x187, 0x183, 
 def test_blocks_shared_memory_and_boxes_by_hand() -> None:
     problem = Attention(2, 3, 300, causal=True)
     launch = step(problem, WARPGROUPS).launch
-    assert (launch.grid, launch.block) == ((3, 6, 1), (384, 1, 1))
+    assert (launch.grid, launch.block) == ((18, 1, 1), (384, 1, 1))
     assert launch.dynamic_shared == 128 * 256 + 2 * 2 * 128 * 256 + 1024
     assert launch.constants["CAUSAL"] == 1
+    stays = step(problem, PERSISTENT, 5).launch
+    assert stays.grid == (5, 1, 1) and stays.dynamic_shared == launch.dynamic_shared + 128 * 256
     q, k, v = maps(problem, {**AHEAD, "BK": 176})
     assert q.shape == k.shape == v.shape == (6, 300, 128)
+    *_, out = maps(problem, PERSISTENT)
+    assert (out.shape, out.box) == ((6, 300, 128), (1, 64, 64))
     assert (q.box, k.box, v.box) == ((1, 128, 64), (1, 176, 64), (1, 176, 64))
     assert q.swizzle == k.swizzle == 128 and q.box_bytes == 16384
 
@@ -49,10 +53,40 @@ def test_machine_code(routine: Routine[Attention], causal: bool) -> None:
     assert seen[MUFU] >= 2 * 64  # a thread's 64 of 64 x 128 exponentials, twice
 
 
-def test_other_architectures_are_refused_and_the_ladder_does_not_know_them_yet() -> None:
+def test_other_architectures_are_refused() -> None:
     problem = Attention(1, 1, 128)
     for routine in RUNGS:
         for arch in ("sm_80", "sm_100"):
             with pytest.raises(KernelError, match=f"{routine.name} uses instructions that only sm_90a has, and this is {arch}"):
                 build_step(routine, routine.steps(problem)[0], arch)
-    assert not {routine.name for routine in RUNGS} & {rung.name for rung in LADDER.rungs}
+    assert LADDER.rungs[-3:] == RUNGS
+
+
+def test_heads_that_go_together_share_half_of_l2() -> None:
+    """K and V of 8192 keys have 4 MiB: six heads fit 24 MiB; one by one where a block has one tile, or all tiles are alike."""
+    causal = Attention(4, 16, 8192, causal=True)
+    assert [together(causal, blocks) for blocks in (0, 132)] == [1, 6]
+    assert together(Attention(4, 16, 8192), 132) == 1
+    assert together(Attention(1, 3, 256, causal=True), 132) == 3 and together(Attention(1, 3, 1 << 20, causal=True), 132) == 1
+
+
+@pytest.mark.parametrize("causal", (False, True))
+@pytest.mark.parametrize(("rows", "heads", "count"), [(64, 64, 6), (3, 5, 2), (8, 512, 48), (1, 1, 1)])
+def test_every_tile_of_queries_is_computed_once_and_no_block_gets_the_longest_of_all_rounds(
+    rows: int, heads: int, count: int, causal: bool
+) -> None:
+    """The order of the source, `item_of` and `place`; causal row r has r + 1 tiles of keys."""
+    blocks, found, most = 132, Counter[tuple[int, int]](), Counter[int]()
+    for block in range(blocks):
+        for turn in range(rows * heads):
+            item = turn * blocks + (blocks - 1 - block if turn % 2 else block)
+            if item >= rows * heads:
+                break
+            first = item // (count * rows) * count
+            together_now, at = min(count, heads - first), item - first * rows
+            row = rows - 1 - at // together_now if causal else at // together_now
+            found[first + at % together_now, row] += 1
+            most[block] += row + 1 if causal else rows
+    assert found == {(head, row): 1 for head in range(heads) for row in range(rows)}
+    if rows * heads >= 31 * blocks:
+        assert max(most.values()) <= 1.05 * sum(most.values()) / blocks

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from kernels.attention.problem import Attention
-from kernels.attention.warpgroups import AHEAD, ENTRY, PING_PONG, SOURCE, WARPGROUPS, maps, step
+from kernels.attention.warpgroups import AHEAD, PERSISTENT, SOURCE, WARPGROUPS, maps, step, together
 from kernels.catalogue import Mutant
 from measure import attention_check
 from measure.verify import passes
@@ -42,28 +42,36 @@ def as_cpp(text: str) -> str:
     """The source without the functions whose PTX is more than one instruction or is built by macros: the helper has them."""
     functions = [rf"__device__ __forceinline__ void {name}" for name in ("multiply_scores", "multiply_values", "wait")]
     functions += ["template <class T, int N>\n__device__ __forceinline__ void hold"]
-    functions += ["__device__ __forceinline__ void before_going_on"]
     for function in functions:
         text, count = re.subn(rf"{re.escape(function)}\(.*?\n\}}\n", "", text, flags=re.S)
         assert count == 1, function
     text, count = re.subn(r'asm volatile\("fence\.mbarrier_init.*?\);', "", text, flags=re.S)
     assert count == 1
-    return re.sub(r"\bwait\(", "await_phase(", re.sub(r"\bbefore_going_on\([^;]*;", ";", text))
+    return re.sub(r"\bwait\(", "await_phase(", text)
 
 
 def error(
-    folder: Path, problem: Attention, constants: Mapping[str, int], spread: float, text: str, how: on_host.Freedom
+    folder: Path,
+    problem: Attention,
+    constants: Mapping[str, int],
+    spread: float,
+    text: str,
+    how: on_host.Freedom,
+    blocks: int = 0,
 ) -> float:
     q, k, v = attention_check.inputs(np, problem, spread, problem.seq)
     sample = attention_check.reference(np, problem, q, k, v, seed=0)
     out = attention_check.poisoned(np, problem)
     tensor_maps = [
-        HostMap(array.ctypes.data, tuple(reversed(one.shape)), tuple(reversed(one.box)))
-        for array, one in zip((q, k, v), maps(problem, constants), strict=True)
+        HostMap(array.ctypes.data, tuple(reversed(box.shape)), tuple(reversed(box.box)))
+        for array, box in zip((q, k, v, out), maps(problem, constants), strict=False)
     ]
-    launch = step(problem, constants).launch
-    library = on_host.compile_kernel(folder, BEFORE + as_cpp(text), ENTRY, launch.constants)
-    arguments = (*tensor_maps, ctypes.c_void_p(out.ctypes.data), ctypes.c_int(problem.seq))
+    one = step(problem, constants, blocks)
+    launch = one.launch
+    library = on_host.compile_kernel(folder, BEFORE + as_cpp(text), one.entry, launch.constants)
+    plain = [] if constants["STORES"] else [ctypes.c_void_p(out.ctypes.data)]
+    sizes = (problem.seq, problem.all_heads, together(problem, blocks))
+    arguments = (*tensor_maps, *plain, *map(ctypes.c_int, sizes))
     on_host.launch(library, launch.grid, launch.block, arguments, how)
     return attention_check.error(np, out, sample)
 
@@ -76,9 +84,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 PROBLEMS = [(1, False), (65, False), (129, False), (300, False), (65, True), (257, True), (300, True)]
 VARIANTS = {
     "warpgroups": WARPGROUPS,
-    "ping_pong": PING_PONG,
+    "turns": {**WARPGROUPS, "PING_PONG": 1},
     "ahead": AHEAD,
     "ahead without turns": {**AHEAD, "PING_PONG": 0},
+    "stores": {**AHEAD, "STORES": 1},
+    "persistent": PERSISTENT,
+    "persistent, stores by threads": {**PERSISTENT, "STORES": 0},
     "176 keys": {**AHEAD, "BK": 176},
     "three warpgroups, 64 keys": {**AHEAD, "PING_PONG": 0, "GROUPS": 3, "BK": 64},
 }
@@ -90,7 +101,8 @@ def test_any_number_of_keys_whatever_comes_first(folder: Path, name: str) -> Non
     for index, (seq, causal) in enumerate(PROBLEMS):
         problem = Attention(1, 2, seq, causal)
         spread = attention_check.SPREADS[index % 2]
-        found = error(folder, problem, VARIANTS[name], spread, TEXT, on_host.FREEDOMS[index % 4])
+        blocks = 2 if VARIANTS[name]["ROOMS"] == 2 else 0
+        found = error(folder, problem, VARIANTS[name], spread, TEXT, on_host.FREEDOMS[index % 4], blocks)
         assert passes(found, BOUND), (problem, found / BOUND)
 
 
@@ -100,9 +112,9 @@ BROKEN = [
     # what was added up is not shrunk
     ("out[i] *= shrink[i / 2 % 2];", "out[i] *= 1.0f;"),
     # the last tile's values are left out
-    ("        values(before);\n        finish<0>();\n        hold(out);\n\n        O +=", "        finish<0>();\n        O +="),
+    ("            values(at.stage);\n            finish<0>();\n            hold(out);\n", "            finish<0>();\n"),
     # V is let go while it is still read
-    ("            finish<0>();\n            release(v_empty", "            release(v_empty"),
+    ("                finish<0>();\n                release(v_empty", "                release(v_empty"),
     # scores are read before the product is done
     ("finish<1>();", "finish<2>();"),
     # a tile is filled again as soon as one warpgroup has read it

@@ -19,14 +19,16 @@ from kernels.build import (
     supported_architectures,
 )
 from kernels.catalogue import Kernel, KernelError, Mutant, Problem
-from kernels.gemm_bf16.ladder import LADDER, block_of, compulsory_bytes, tolerance
+from kernels.gemm_bf16.ladder import LADDER
+from kernels.gemm_bf16.mma_sync import RUNGS
 from kernels.gemm_bf16.mutants import MUTANTS
+from kernels.gemm_bf16.problem import block_of, compulsory_bytes, tolerance
 from kernels.machine_code import instructions, operation
 from kernels.roofs.mma_probe import MMA
 
 ODD = Problem(129, 63, 17)
 CLAIMED = [arch for arch in ARCHITECTURES if 80 <= arch_number(arch) and arch_number(arch) in supported_architectures()]
-TILED = [kernel for kernel in LADDER.rungs if kernel.name != "naive"]
+TILED = [kernel for kernel in RUNGS if kernel.name != "naive"]
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="the CUDA compiler comes with the extra dev")
 
@@ -42,7 +44,7 @@ def test_tolerance_is_that_of_sums_cut_off_at_24_bits() -> None:
     assert tolerance(LADDER.problem) == pytest.approx(91.50967 * 2**-23 * (1 + 1 / 256), rel=1e-6)
 
 
-@pytest.mark.parametrize("kernel", LADDER.rungs, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", RUNGS, ids=lambda kernel: kernel.name)
 @pytest.mark.parametrize("problem", [Problem(1, 1, 1), ODD, Problem(8192, 8192, 8192)], ids=str)
 def test_the_grid_covers_the_output_and_not_a_tile_more(kernel: Kernel, problem: Problem) -> None:
     launch = kernel.launch(problem)
@@ -54,7 +56,7 @@ def test_the_grid_covers_the_output_and_not_a_tile_more(kernel: Kernel, problem:
 
 @pytest.mark.parametrize("size", range(3))
 def test_the_guard_is_left_out_only_where_every_size_fits(size: int) -> None:
-    for kernel in LADDER.rungs:
+    for kernel in RUNGS:
         fits = [*kernel.tile, 64]
         assert kernel.launch(Problem(*fits)).constants["GUARD"] == 0
         fits[size] += 8
@@ -77,7 +79,7 @@ def test_groups_go_column_by_column_and_one_row_is_the_plain_order() -> None:
 def test_as_many_blocks_fit_on_an_sm_as_the_rungs_count_on(arch: str) -> None:
     """Two of the small ones, 48 KiB and 128 registers each at most; one of the large ones, even in 99 KiB of shared memory,
     but for the deep tiles, which take 144 KiB."""
-    for kernel in LADDER.rungs:
+    for kernel in RUNGS:
         launch = kernel.launch(LADDER.problem)
         if SHARED_LIMIT[arch_number(arch)] < kernel.min_shared:
             continue
@@ -102,7 +104,7 @@ def counted(cubin: Cubin, entry: str) -> Counter[str]:
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_90", "sm_100", "sm_120"])
-@pytest.mark.parametrize("kernel", LADDER.rungs, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", RUNGS, ids=lambda kernel: kernel.name)
 def test_the_machine_code_has_the_accesses_that_the_model_counts(kernel: Kernel, arch: str) -> None:
     """For every mma of the main loop, as the compiler may unroll it; fragments and stages are fetched ahead of it as well."""
     problem = LADDER.problem
@@ -129,7 +131,7 @@ def test_the_probe_s_loop_is_mma_and_nothing_else() -> None:
     assert found["mma"] == 32 and not found["ldmatrix"]
 
 
-@pytest.mark.parametrize("kernel", LADDER.rungs, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", RUNGS, ids=lambda kernel: kernel.name)
 def test_a_source_says_what_it_is_and_why(kernel: Kernel) -> None:
     head = kernel.text.split("\n\n")[0]
     own = re.fullmatch(rf"\d\d_{kernel.name}\.cu", kernel.source.name)
@@ -147,4 +149,4 @@ def test_mutants_are_of_every_kind_and_of_every_rung() -> None:
 def test_a_mutant_compiles(mutant: Mutant) -> None:
     kernel = LADDER[mutant.rung]
     for problem in (LADDER.problem, ODD):
-        assert compile_source(mutant.apply(kernel.text), "sm_90", kernel.launch(problem).constants).code
+        assert compile_source(mutant.apply(kernel.text), kernel.feature_arch or "sm_90", kernel.launch(problem).constants).code

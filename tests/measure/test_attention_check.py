@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from kernels.attention.ladder import tolerance
-from kernels.attention.problem import Attention
+from kernels.attention.problem import Attention, tolerance
 from measure import attention_check, bf16
 from measure.verify import passes
 

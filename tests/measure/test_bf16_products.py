@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels.catalogue import Problem
-from kernels.gemm_bf16.ladder import tolerance
+from kernels.gemm_bf16.problem import tolerance
 from measure import bf16
 from measure.verify import passes
 

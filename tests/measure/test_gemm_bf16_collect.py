@@ -7,6 +7,7 @@ import sys
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ import on_host
 
 pytestmark = pytest.mark.skipif(on_host.COMPILER is None, reason="no C++ compiler here to run the kernels' sources with")
 
-GPU = Hardware("NVIDIA H200", 90, 1, 1 << 20, 1 << 30, 1000.0, 1000.0, 1024, 2048, 65536, 228 * 1024, 227 * 1024)
+GPU = Hardware("NVIDIA A100", 80, 1, 1 << 20, 1 << 30, 1000.0, 1000.0, 1024, 2048, 65536, 228 * 1024, 227 * 1024)
 SMALL = Problem(128, 256, 64)
 PLAN = Plan(warm=0.0, sample=0.001, samples=2, total=0.0, limit=1.0, precision=1.0, rounds=1, cold=1)
 SECONDS = 0.001
@@ -92,6 +93,8 @@ def collected(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Change
 
         def load(kernel: Kernel, problem: Problem) -> Loaded:
             launch = kernel.launch(problem)
+            if kernel.feature_arch:
+                raise KernelError(f"{kernel.name} uses instructions that only {kernel.feature_arch} has")
             if kernel.name == "naive" and problem == SMALL and change("", "refuse"):
                 raise KernelError("naive cannot be built")
             cubin = Cubin(b"", "sm_90", (), {kernel.entry: Resources(128, 0, 0, 0)}, "")
@@ -116,11 +119,11 @@ def collected(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Change
         monkeypatch.setattr(mma_roof, "load_function", load_function)
         monkeypatch.setattr(mma_roof, "LAUNCH_SECONDS", 0.0)
         monkeypatch.setattr(mma_roof, "FIRST_ROUNDS", ROUNDS)
-        monkeypatch.setattr(mma_roof, "BLOCKS_PER_SM", (1,))
+        monkeypatch.setattr(mma_roof, "MMA", replace(mma_roof.MMA, blocks_per_sm=(1,)))
         steps: list[str] = []
         raw = gemm_bf16.collect(Bench(GPU, PLAN, True, Watch(), steps.append, lambda: ()))  # type: ignore[arg-type]
         timed = sum(bool(one["hot"]) for one in raw["contenders"].values())
-        assert len(steps) == 2 + timed and gemm_bf16.SUBJECT.steps(PLAN) == 2 + 8
+        assert len(steps) == 3 + timed and gemm_bf16.SUBJECT.steps(PLAN) == 3 + 13
         return gemm_bf16.record(Measurements(SCHEMA_VERSION, describe(GPU), None), raw, Context(GPU, quick=True))
 
     return run
@@ -133,11 +136,13 @@ def unchanged(entry: str, text: str) -> str:
 def test_all_rungs_cublas_and_the_roof(collected: Callable[[Change], Measurements]) -> None:
     found = collected(unchanged)
     ladder = found.ladders["gemm_bf16"]
-    assert [rung.verified for rung in ladder.rungs] == [True] * 7
+    assert [rung.verified for rung in ladder.rungs] == [True] * 7 + [False] * 5
+    assert {rung.absent.split(" uses ")[1] for rung in ladder.rungs[7:]} == {"instructions that only sm_90a has"}
     rates = [rung.rate.value for rung in ladder.rungs if rung.rate is not None]
     assert rates == pytest.approx([2 * 128 * 256 * 64 / SECONDS / 1e12] * 7)
     assert [line.name for line in ladder.lines] == ["cublas"]
     roof = found.roofs["bf16_mma"]
+    assert set(found.roofs) == {"bf16_mma"}
     assert roof.measured is not None and roof.measured.value == pytest.approx(8 * 32 * 4096 * ROUNDS / SECONDS / 1e12)
 
 

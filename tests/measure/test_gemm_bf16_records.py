@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from kernels.catalogue import Problem
-from kernels.gemm_bf16.ladder import LADDER, swizzled_a, swizzled_b
-from measure import gemm_bf16, mma_roof, schema
+from kernels.gemm_bf16.ladder import LADDER
+from kernels.gemm_bf16.mma_sync import swizzled_a, swizzled_b
+from measure import gemm_bf16, mma_roof, roofline_model, schema
 from measure.access_model import Residency, load_path_bytes
 from measure.device import Hardware, describe
-from measure.gemm_bf16_model import dram_bytes, l2_bytes, ldmatrix_wavefronts, panels, traffic
+from measure.gemm_bf16_model import Tiling, dram_bytes, l2_bytes, ldmatrix_wavefronts, panels, tiling, traffic
 from measure.records import SCHEMA_VERSION, Measurements
 from measure.subject import Context
 
@@ -42,11 +43,18 @@ def contender(
 
 
 def raw() -> dict[str, Any]:
-    """Rungs of 100, 200 ... 600 TFLOP/s and cuBLAS at 800; the roof at 600 TFLOP/s."""
+    """Rungs of 100, 200 ... 1200 TFLOP/s and cuBLAS at 800; the roofs at 600 and 900 TFLOP/s."""
     contenders = {kernel.name: contender(WORK / (100e12 * number)) for number, kernel in enumerate(LADDER.rungs, 1)}
     line = contender(WORK / 800e12, launches=[])
     probe = {"amount": 6e12, "words": "w", "seconds": [0.01] * 3, "per_clock": [2500.0, 2600.0, 2400.0], "clocks": [1750.0]}
-    return {"problem": [8192] * 3, "roof": probe, "contenders": {**contenders, "cublas": line}, "clocks": [1755.0]}
+    wgmma = {**probe, "amount": 9e12, "per_clock": [4000.0]}
+    return {
+        "problem": [8192] * 3,
+        "roof": probe,
+        "wgmma_roof": wgmma,
+        "contenders": {**contenders, "cublas": line},
+        "clocks": [1755.0],
+    }
 
 
 def recorded(samples: dict[str, Any], hardware: Hardware = H200) -> Measurements:
@@ -59,7 +67,8 @@ def test_rates_are_work_over_seconds(tmp_path: Path) -> None:
     ladder = found.ladders["gemm_bf16"]
     assert [rung.name for rung in ladder.rungs] == [kernel.name for kernel in LADDER.rungs]
     rates = [rung.rate.value for rung in ladder.rungs if rung.rate is not None]
-    assert rates == pytest.approx([100, 200, 300, 400, 500, 600, 700])
+    assert rates == pytest.approx([100.0 * number for number in range(1, 13)])
+    assert [rung.math_roof for rung in ladder.rungs] == [""] * 7 + ["bf16_wgmma"] * 5
     assert ladder.lines[0].rate.value == pytest.approx(800) and ladder.lines[0].title == "cuBLAS bf16"
     assert (ladder.math_roof, ladder.problem) == ("bf16_mma", "8192 x 8192 x 8192")
     assert ladder.work is not None and ladder.work.value == WORK
@@ -73,6 +82,24 @@ def test_the_roof_says_what_an_expert_knows_it_by() -> None:
     assert "2500 FLOP a clock an SM" in roof.measured.reference and "wgmma" in roof.measured.reference
     assert roof.computed is not None and roof.computed.value == pytest.approx(653.4)
     assert roof.datasheet is not None and roof.datasheet.value == 989.5
+
+
+def test_the_roof_of_warpgroups_is_another_and_old_recordings_have_none() -> None:
+    """132 SMs x 4000 FLOP x 1980 MHz = 1045.4 TFLOP/s; a rung of warpgroups is held against it, not against mma.sync's."""
+    found = recorded(raw())
+    roof, ladder = found.roofs["bf16_wgmma"], found.ladders["gemm_bf16"]
+    assert (
+        roof.measured is not None
+        and roof.measured.value == pytest.approx(900)
+        and "reaches some" not in roof.measured.reference
+    )
+    assert roof.computed is not None and roof.computed.value == pytest.approx(1045.44)
+    shares = {rung.name: roofline_model.shares(ladder, rung, found.roofs)[0] for rung in ladder.rungs}
+    assert (shares["deep_tiles"].roof, shares["deep_tiles"].share) == ("bf16_mma", pytest.approx(700 / 600))
+    assert (shares["warpgroup"].roof, shares["warpgroup"].share) == ("bf16_wgmma", pytest.approx(800 / 900))
+    before = raw()
+    del before["wgmma_roof"]
+    assert "bf16_wgmma" not in recorded(before).roofs
 
 
 def test_a_roof_without_datasheet_and_clock_has_neither() -> None:
@@ -98,7 +125,7 @@ def test_other_roofs_and_ladders_stay() -> None:
     before = recorded(raw())
     moved = replace(before, roofs={"l2": before.roofs["bf16_mma"]}, ladders={"other": before.ladders["gemm_bf16"]})
     after = gemm_bf16.record(moved, raw(), Context(H200, quick=False))
-    assert set(after.roofs) == {"l2", "bf16_mma"} and set(after.ladders) == {"other", "gemm_bf16"}
+    assert set(after.roofs) == {"l2", "bf16_mma", "bf16_wgmma"} and set(after.ladders) == {"other", "gemm_bf16"}
 
 
 def test_bytes_of_a_large_tile_by_hand() -> None:
@@ -135,7 +162,7 @@ def test_bytes_of_the_naive_rung_by_hand() -> None:
 
 
 def test_each_rung_asks_less_of_the_load_path_until_it_is_no_longer_the_point() -> None:
-    found = [load_path_bytes(kernel, LADDER.problem) for kernel in LADDER.rungs]
+    found = [load_path_bytes(kernel, LADDER.problem) for kernel in LADDER.rungs[:7]]
     assert found[0] > 4 * found[1] > 4 * 1.5 * found[2] > 4 * 1.5 * 1.3 * found[3]
 
 
@@ -152,12 +179,35 @@ def test_ldmatrix_with_and_without_the_swizzle() -> None:
 def test_blocks_in_groups_share_more() -> None:
     """132 blocks at once: row by row they cover 4 or 5 rows of blocks and all 32 columns; in groups of 16, 8 or 9 columns."""
     plain, grouped = LADDER["double_buffered"], LADDER["grouped"]
-    launches = [kernel.launch(LADDER.problem) for kernel in (plain, grouped)]
-    assert panels(replace(launches[0], grid=(32, 4, 1)), plain.tile, 132) == 4 * 128 + 32 * 256
-    assert panels(replace(launches[1], grid=(32, 16, 1)), plain.tile, 512) == 16 * 128 + 32 * 256
-    assert panels(replace(launches[1], grid=(32, 16, 1)), plain.tile, 128) == 4 * (16 * 128 + 8 * 256)
+    assert tiling(plain, LADDER.problem) == Tiling(32, 64, 128, 256, 1, 1)
+    assert tiling(grouped, LADDER.problem) == Tiling(32, 64, 128, 256, 16, 1)
+    assert panels(Tiling(32, 4, 128, 256, 1, 1), 132) == 4 * 128 + 32 * 256
+    assert panels(Tiling(32, 16, 128, 256, 16, 1), 512) == 16 * 128 + 32 * 256
+    assert panels(Tiling(32, 16, 128, 256, 16, 1), 128) == 4 * (16 * 128 + 8 * 256)
     at_once = Residency(132, 1)
     assert dram_bytes(grouped, LADDER.problem, at_once) < 0.6 * dram_bytes(plain, LADDER.problem, at_once)
+
+
+def test_blocks_of_a_cluster_fetch_b_once_for_both() -> None:
+    """8192^3 in 2048 tiles of 128 x 256: a tile fetches 384 x 8192 values; two in a cluster 256 + 256 instead of 768."""
+    problem, alone, two = LADDER.problem, LADDER["persistent"], LADDER["clusters"]
+    assert tiling(two, problem) == Tiling(32, 32, 256, 256, 8, 2)
+    assert l2_bytes(alone, problem) == 2 * (2048 * 384 * 8192 + 8192**2)
+    assert l2_bytes(two, problem) == 2 * (1024 * 512 * 8192 + 8192**2)
+    # 132 blocks, 66 clusters at once in groups of 8 clusters: as many rows and columns as 132 tiles in groups of 16
+    assert dram_bytes(two, problem, Residency(132, 1)) == dram_bytes(alone, problem, Residency(132, 1))
+
+
+def test_what_warpgroups_read_of_shared_memory_by_hand() -> None:
+    """2048 tiles of 128 x 256, 512 products deep, in two halves of 64 rows: 64 x 16 of A and 16 x 256 of B each, two bytes a
+    value; (128 + 256) x 8192 values a tile are copied in; rounded, the output goes in and out once more."""
+    problem = LADDER.problem
+    read = 2048 * 512 * 2 * (64 * 16 + 16 * 256) * 2
+    copied = 2048 * (128 + 256) * 8192 * 2
+    assert load_path_bytes(LADDER["stores"], problem) == pytest.approx(read + copied + 2 * 8192**2 * 2)
+    # stored by threads: 4 bytes a lane, 32 outputs in pairs over 8 rows, which lie in the same banks
+    pairs = 8192**2 // 64
+    assert load_path_bytes(LADDER["roles"], problem) == pytest.approx(read + copied + pairs * 8 * 128)
 
 
 def test_traffic_has_dram_only_where_it_is_known_how_many_blocks_run_at_once() -> None:

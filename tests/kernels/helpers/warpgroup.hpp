@@ -99,6 +99,54 @@ static void ptx_cp_async_bulk_tensor_3d_shared_cluster_global_tile_mbarrier_comp
     else copy();
 }
 
+// stmatrix: lane l lays down two neighbours of row l / 4 of each of four matrices, whose rows are at the addresses of eight lanes.
+static void ptx_stmatrix_sync_aligned_m8n8_x4_shared_b16(unsigned to, unsigned r0, unsigned r1, unsigned r2, unsigned r3) {
+    const unsigned operands[5] = {to, r0, r1, r2, r3};
+    std::memcpy(exchanges[running->warp].in[running->lane], operands, sizeof operands);
+    with_warp([](Exchange& x) {
+        for (int j = 0; j < 4; ++j)
+            for (int l = 0; l < 32; ++l) std::memcpy(at_shared(x.in[8 * j + l / 4][0] + l % 4 * 4), &x.in[l][1 + j], 4);
+    });
+}
+
+// Boxes that leave: read at once, or no sooner than the thread that sent them waits for that; what lies outside is not written.
+struct Leaving {
+    std::vector<std::function<void()>> open;
+    std::vector<std::vector<std::function<void()>>> groups;
+};
+static std::map<Fibre*, Leaving> leaving;
+
+template <class Map>
+static void ptx_cp_async_bulk_tensor_3d_global_shared_cta_tile_bulk_group(const Map* map, int x, int y, int z, unsigned from) {
+    const HostMap host = *(const HostMap*)map;
+    if (from % 1024 || host.box[0] != 64) std::abort();
+    const auto copy = [=] {
+        unsigned short* array = (unsigned short*)host.address;
+        for (int k = 0; k < host.box[2]; ++k)
+            for (int j = 0; j < host.box[1]; ++j)
+                for (int i = 0; i < host.box[0]; ++i)
+                    if (x + i < host.size[0] && y + j < host.size[1] && z + k < host.size[2])
+                        std::memcpy(&array[((u64)(z + k) * host.size[1] + (y + j)) * host.size[0] + (x + i)],
+                                    at_shared(swizzled(from + ((k * host.box[1] + j) * host.box[0] + i) * 2)), 2);
+    };
+    if (late) leaving[running].open.push_back(copy);
+    else copy();
+}
+static void ptx_cp_async_bulk_commit_group() {
+    Leaving& mine = leaving[running];
+    mine.groups.push_back(mine.open);
+    mine.open.clear();
+}
+static void ptx_cp_async_bulk_wait_group_read(int newest) {
+    auto& groups = leaving[running].groups;
+    while ((int)groups.size() > newest) {
+        for (auto& copy : groups.front()) copy();
+        groups.erase(groups.begin());
+    }
+}
+static void ptx_cp_async_bulk_wait_group(int newest) { ptx_cp_async_bulk_wait_group_read(newest); }
+static void ptx_fence_proxy_async_shared_cta() {}
+
 // wgmma: matrix descriptors hold address, leading and stride byte offsets, each over 16, and the swizzle (1: 128 bytes).
 struct Matrix {
     unsigned address, leading, stride;
