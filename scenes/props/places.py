@@ -22,7 +22,7 @@ IDLE, DATA, WORK = mix(STEEL, TEXT, 0.25), mix(PLATE, MEMORY, 0.6), mix(PLATE, C
 # In the picture that shows all of them, design pixels: middle of the last column, from column to column, baseline of the
 # nearest row's names, from row to row; a name's capitals, half of an emblem's pad, air between the two.
 LAST, PITCH, BOTTOM, LEADING = 1654.0, 347.0, 846.0, 127.0
-CAP, HALF, AIR = 25.0, 57.0, 8.0
+CAP, HALF, AIR = 25.0, 61.0, 7.0
 
 
 def _row(count: int, heights: Sequence[float], colours: Sequence[Colour], y: float = -0.15) -> list[Bit]:
@@ -119,7 +119,7 @@ class Road:
                 parts += _standing(place.name, foot, size)
                 of += [k] * (len(parts) - len(of))
                 self._name(k, place, self._through(px, line))
-            beside = feet[-1] + np.array([1.75 * size, 0.0, 0.0])
+            beside = feet[-1] + np.array([2.0 * size, 0.0, 0.0])
             ways.append((feet[-1] + np.array([1.1 * size, 0.0, 0.0]), beside, len(feet) - 1))
             if spine is not None:
                 ways.append((spine, beside, len(feet) - 1))
