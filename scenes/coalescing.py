@@ -53,7 +53,7 @@ class Coalescing(Passage):
         self.flow()
         self.columns = self.stand_columns()
         self.stops = [stop for stop in self.ride() if stop[1] in self.columns.strides]
-        self.prop(Cube(self.seat, Track(EDGE).to(0.5, self.chart, 1.5), self.ducks, 0.8))
+        self.prop(Cube(self.seat, Track(EDGE).to(0.5, self.chart, 1.5), lambda beat: 1.0 - 0.08 * pulse(beat), 0.8))
         self.letter()
         self.say_the_code()
         self.say_the_line()
@@ -86,9 +86,6 @@ class Coalescing(Passage):
             x, y, z = (a + (b - a) * u for a, b in zip((x, y, z), end, strict=True))
             z += (0.7 if which else 5.0) * float(np.sin(np.pi * u))
         return x, y, z
-
-    def ducks(self, beat: float) -> float:
-        return 1.0 - 0.08 * pulse(beat) + 0.3 * self.works(beat) * pulse(beat, 0.2)
 
     def useful(self, stride: int) -> float:
         return self.read(f"{SWEEP}.series.useful.values.{stride}").quantity.value
@@ -140,7 +137,10 @@ class Coalescing(Passage):
 
         shown = window(self.at(1, 2), self.clock.beats + 9.0)
         self.text(Text(code, CODE, LEFT, FIRST, "left", shown, kind="clock"))
-        if not self.measured:
+        told = window(self.chart + 0.25, self.at(6, 3.25))
+        if self.measured:
+            self.text(Text("stride: words from lane to lane", SMALL.coloured(TEXT), LEFT, FIRST + 52, opacity=told))
+        else:
             words = f"bandwidth by stride not measured on {self.data.device.name}"
             drawn = "outlines: share of the bytes that is used, by the addresses"
             self.text(Text(words, LABEL, LEFT, FIRST + 56, opacity=shown), Text(drawn, SMALL, LEFT, FIRST + 104, opacity=shown))
