@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from audio.asked import Asked, steered
+from scenes.page.verb import page
 
 if TYPE_CHECKING:
     from scenes.render.make import Request
@@ -297,6 +298,9 @@ def check(film: Path, only: tuple[str, ...], track: str | None, specs: tuple[str
     click.echo(f"{film.with_suffix('.check.html')}: {report.verdict(outcomes)}")
     if not all(outcome.passed for outcome in outcomes):
         raise Failed(report.verdict(outcomes))
+
+
+main.add_command(page)
 
 
 @main.command()

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from audio import tracks
+from audio.timeline_file import SUFFIX
 from measure.dataset import Dataset
 from scenes import film
 from scenes.render.master import whole_file
@@ -96,13 +97,14 @@ def _rate(data: Dataset, ladder: str, rung: str) -> Figure | None:
 def credits(track: tracks.Track) -> Iterator[str]:
     """Song, voice, letters, what it was drawn with, the book: what NOTICE asks for, and what belongs to this film."""
     name, song = track.path.stem, track.timeline.title
-    if track.path.parent == tracks.HERE:
+    if name in tracks.names():
         yield f"Song: {song}, composed and synthesised by the project"
         if not name.endswith("-instrumental"):
             yield "Voice: " + "; ".join(credit.text for credit in notice.credits(notice.SUNG))
     else:
         yield f"Song: {song}"
-        yield "Beats found with: " + "; ".join(credit.text for credit in notice.credits(notice.HEARD))
+        if not track.path.with_name(name + SUFFIX).is_file():
+            yield "Beats found with: " + "; ".join(credit.text for credit in notice.credits(notice.HEARD))
     yield "Letters: " + "; ".join(credit.text for credit in notice.credits(notice.SHOWN))
     yield MADE_WITH
     books = {row.load().chapter.partition(", Ch.")[0] for row in film.FILM} - {""}

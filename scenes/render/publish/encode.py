@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
@@ -39,19 +39,25 @@ PALETTE = "stats_mode=diff:max_colors=256"
 DITHER = "dither=bayer:bayer_scale=5:diff_mode=rectangle"
 
 
-def write(frames: Frames, sound: NDArray[np.int16] | None, form: Format, target: Path, tell: Tell = lambda done: None) -> int:
+def write(
+    frames: Frames, sound: NDArray[np.int16] | None, form: Format, target: Path, tell: Tell = lambda done: None,
+    coder: Mapping[str, str] | None = None, sound_bits: int | None = None,
+) -> int:  # fmt: skip
     """Write frames, with sound (n, 2) int16 at 48 kHz where the format has any; returns how many frames the file holds.
 
-    `tell` hears how many of the source's frames have been used.  Raises RequestError where the target cannot be written.
+    `tell` hears how many of the source's frames have been used; `coder` and `sound_bits` replace the format's own settings.
+    Raises RequestError where the target cannot be written.
     """
+    settings = dict(OPTIONS[form.video] if coder is None else coder)
+    bits = SOUND_BITS.get(form.sound) if sound_bits is None else sound_bits
     with whole_file(target) as part:
-        if form.name == "gif":
-            return _write(part, form, frames, None, tell, _palette(frames, form))
-        return _write(part, form, frames, sound if form.sound else None, tell, None)
+        palette = _palette(frames, form) if form.name == "gif" else None
+        return _write(part, form, frames, sound if form.sound else None, tell, palette, settings, bits)
 
 
 def _write(
-    part: Path, form: Format, frames: Frames, sound: NDArray[np.int16] | None, tell: Tell, palette: av.VideoFrame | None
+    part: Path, form: Format, frames: Frames, sound: NDArray[np.int16] | None, tell: Tell, palette: av.VideoFrame | None,
+    coder: dict[str, str], sound_bits: int | None,
 ) -> int:  # fmt: skip
     step = form.every(frames.fps)
     rate = Fraction(frames.fps, step)
@@ -59,7 +65,7 @@ def _write(
     options = CONTAINER.get(form.suffix, {})
     kind = {".mov": "mov", ".webp": "webp"}.get(form.suffix, form.suffix[1:])
     with av.open(str(part), "w", format=kind, options=options) as out:
-        video: Any = out.add_stream(form.video, rate=rate, options=OPTIONS[form.video])
+        video: Any = out.add_stream(form.video, rate=rate, options=coder)
         video.width, video.height, video.pix_fmt = width, height, PIXELS[form.video]
         video.codec_context.time_base = 1 / rate
         if form.name not in ("gif", "webp"):
@@ -69,8 +75,8 @@ def _write(
         audio: Any = None
         if sound is not None:
             audio = out.add_stream(form.sound, rate=SOUND_RATE, layout="stereo")
-            if form.sound in SOUND_BITS:
-                audio.bit_rate = SOUND_BITS[form.sound]
+            if sound_bits:
+                audio.bit_rate = sound_bits
         heard, count = 0, 0
         graph = _dithered(width, height, rate, palette) if palette is not None else None
         for picture in _shown(frames, form, tell):
