@@ -70,8 +70,8 @@ class FlashAttention(Passage):
         self.say_the_square()
         if self.fast is None:
             shown = window(self.at(3), self.clock.beats + 9.0)
-            self.text(Text("attention not measured", LABEL, LEFT, 262, opacity=shown))
-            self.text(Text(f"on {self.data.device.name}", LABEL, LEFT, 312, opacity=shown))
+            self.text(Text("attention not measured", LABEL, LEFT, 204, opacity=shown))
+            self.text(Text(f"on {self.data.device.name}", LABEL, LEFT, 248, opacity=shown))
         else:
             raced = list(dict.fromkeys(["unfused", self.fused or self.fast, self.fast]))
             self.race = self.prop(Race(self.last, SLOWER, cache(partial(self.shares, raced)), att.RACE_Y[: len(raced)]))

@@ -97,7 +97,7 @@ class TensorCores(Passage):
         if self.chart is None:
             return
         chart, placed = self.chart, float(self.chart.placed)
-        self.prop(Hall(chart, Track(placed), Track(1.0), Track(0.0), Track(1.0 - placed)))
+        self.prop(Hall(chart, Track(placed), Track(1.0), Track(0.0), Track(1.0 - placed), view=self.pinned))
         before = self.rungs_before()
         self.prop(*towers(self.data, chart, dict.fromkeys(before, lambda beat: 1.0)).values())
         grown = Track(0.0).to(1.0, self.at(4, 2), 1.0, arrive)
