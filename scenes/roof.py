@@ -37,7 +37,7 @@ class Roof(Passage):
     chapter: ClassVar[str] = "CUDA for Deep Learning, Ch. 6"
     landings: ClassVar[tuple[Moment, ...]] = ((6, 3),)  # bar and beat of each new rung: long notes
     builds: ClassVar[bool] = True
-    aside: ClassVar[tuple[float, float]] = (1.2, 0.6)  # how far left and up the camera looks past a hall without a slope
+    aside: ClassVar[tuple[float, float, float]] = (-4.4, 2.8, 6.5)  # left, up, back: for the camera in a hall without a slope
     path: ClassVar[Sequence[Key]] = ROOF_1
 
     def construct(self) -> None:
@@ -56,7 +56,7 @@ class Roof(Passage):
         self.prop(Hall(self.chart, self.slope, self.beam, self.axis_shown(), self.across, self.lens, self.pinned))
         # The rate axis waits until the roof, which is lettered in its place, has been built.
         rates = window(self.first() if self.builds else self.at(2), self.closing())
-        self.text(*axes(self.chart, self.axis_shown(), rates, self.pinned, self.lens))
+        self.text(*axes(self.chart, self.axis_shown(), rates, self.pinned, self.lens, lambda: self.towers.values()))
 
         # Earlier rungs stand already; the new ones rise on their downbeats and carry the cube up.
         earlier = self.rungs_before()
@@ -152,8 +152,8 @@ class Roof(Passage):
     def fly(self) -> Callable[[float], Camera]:
         # Without a slope the hall's left is empty: it gives way to the facts, or the beam would lie across them.
         begin = self.first() - 4.0 if self.builds else 0.0
-        left, up = self.aside if self.chart is not None and not self.chart.placed else (0.0, 0.0)
-        return flight(self.path, (left, up), begin, self.closing() - 3.0)
+        aside = self.aside if self.chart is not None and not self.chart.placed else (0.0, 0.0, 0.0)
+        return flight(self.path, aside, begin, self.closing() - 0.75)
 
     def axis_shown(self) -> Callable[[float], float]:
         # Towers without an intensity must not seem to stand at one: the axis goes before the first of them rises.
@@ -168,7 +168,7 @@ class Roof2(Roof):
     name = "roof-2"
     title = "SHARED TILES"
     landings = ((2, 3), (4, 3), (6, 3))
-    builds, aside = False, (3.6, 0.0)
+    builds, aside = False, (2.6, 0.0, 1.5)
     path = ROOF_2
 
 
@@ -178,7 +178,7 @@ class Roof3(Roof):
     name = "roof-3"
     title = "REGISTERS FEED THE MATH"
     landings = ((6, 3),)
-    builds, aside = False, (3.6, 0.0)
+    builds, aside = False, (3.4, 0.0, 3.0)
     path = ROOF_3
 
     def close(self) -> None:
@@ -196,7 +196,7 @@ class Roof4(Roof):
     name = "roof-4"
     title = "TO THE TOP"
     landings = ((2, 1), (3, 1), (4, 1), (5, 1), (6, 3))  # the last one on the last "light"
-    builds, aside = False, (3.6, 0.0)
+    builds, aside = False, (3.0, 0.2, 4.0)
     path = ROOF_4
     zooms: ClassVar[Moment] = (2, 1)  # from here on only the top of the scale is shown
     vendors: ClassVar[Moment] = (7, 2)  # its line is drawn, and takes the place of the rung's facts
@@ -218,8 +218,8 @@ class Roof4(Roof):
             tower.light = Track(1.0).to(0.3, end - 2.75, 0.75).to(1.0, end - 0.25 * k, 0.24, arrive)
 
     def zoom(self, chart: Chart) -> Callable[[float], float]:
-        """The best rung of the roofs before stands at a third of the height: rungs that differ by little are seen to."""
-        near = facts.zoom_to(self.data, chart, self.rungs_before())
+        """The best rung of the roofs before stands at two fifths of the height: rungs that differ by little are seen to."""
+        near = facts.zoom_to(self.data, chart, self.rungs_before()) if len(self.steps()) > 1 else 1.0
         zoomed = Track(0.0).to(1.0, self.at(*self.zooms), 2.75).to(0.0, self.at(*self.wide), 1.75)
         return lambda beat: near ** zoomed(beat)
 

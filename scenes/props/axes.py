@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import numpy as np
 
 from scenes.props.cube import Vector
 from scenes.props.framing import Lens, View
-from scenes.props.roofline import BACK, FLOOR, HALF_DEPTH, HALF_WIDTH, UNZOOMED, Chart, decades, graduations
+from scenes.props.roofline import BACK, FLOOR, HALF_DEPTH, HALF_WIDTH, TOWER, UNZOOMED, Box, Chart, Tower, decades, graduations
 from scenes.props.rungs import LEVEL_NAMES
-from scenes.stage.overlay import SAFE, Text, Value, value_at
+from scenes.stage.overlay import SAFE, Text, Value, clearance, value_at
 from scenes.stage.type import SMALL, Align
 
 FRONT = -3.55  # y of the board's front edge, where the intensities stand
+CAP = 18.0  # design pixels: half a numeral's height and a little air
 WIDE = 270.0  # design pixels: of the longest numeral with its unit
 FAR = np.linspace(2.0, 34.0, 129)  # x along a rail, far beyond its end
 
 
-def axes(chart: Chart, across: Value, up: Value, view: View, lens: Lens = UNZOOMED) -> list[Text]:
+def axes(
+    chart: Chart, across: Value, up: Value, view: View, lens: Lens = UNZOOMED, towers: Callable[[], Iterable[Tower]] = tuple
+) -> list[Text]:
     """Numerals and names; `across` and `up` are the opacities of the two axes.  All yield to HUD, lyric and each other.
 
-    A rate stands at the frame's right edge, on the line of its rail: there neither tower nor beam ever gets under it.
+    A rate stands at the frame's right edge, on the line of its rail, and goes where the beam or a tower comes under it.
     """
     corner = (chart.x(chart.high_x) - 0.9, FRONT, FLOOR)
     level = LEVEL_NAMES.get(chart.level, chart.level)
@@ -37,7 +40,10 @@ def axes(chart: Chart, across: Value, up: Value, view: View, lens: Lens = UNZOOM
     def seen(rate: float, which: int, beat: float) -> float:
         shown = value_at(up, beat) * graduations(chart, lens.magnify(beat))[which][1]
         shown *= min(1.0, max(0.0, (height(rate, beat) - FLOOR) / 0.3))
-        return shown * off_the_beam(chart, view, lens, height(rate, beat), beat) if shown > 0.0 else 0.0
+        if shown > 0.0:
+            box = numeral(view, partial(height, rate), beat)
+            shown *= off_the_beam(chart, view, lens, box, beat) * off_the_towers(towers(), view, box, beat)
+        return shown
 
     for k, (rate, _) in enumerate(graduations(chart, 1.0)):
         at = partial(edge, view, partial(height, rate))
@@ -48,18 +54,43 @@ def axes(chart: Chart, across: Value, up: Value, view: View, lens: Lens = UNZOOM
     def highest(beat: float) -> float:
         return height(last if graduations(chart, lens.magnify(beat))[-1][1] > 0.5 else tens, beat)
 
-    items.append(Text("log scale", SMALL, 0, 52, "right", up, partial(edge, view, highest), "axis", True))
+    def named(beat: float) -> float:
+        """Gone where the numeral above it has gone."""
+        shown = value_at(up, beat)
+        if shown > 0.0:
+            box = numeral(view, highest, beat)
+            shown *= clearance(*box) * off_the_beam(chart, view, lens, box, beat) * off_the_towers(towers(), view, box, beat)
+        return shown
+
+    items.append(Text("log scale", SMALL, 0, 52, "right", named, partial(edge, view, highest), "axis", True))
     return items
 
 
-def off_the_beam(chart: Chart, view: View, lens: Lens, z: float, beat: float) -> float:
-    """1 for a numeral whose rail is at height `z` where it is clear of the beam on the frame, 0 where it would lie on it."""
+def numeral(view: View, height: Callable[[float], float], beat: float) -> Box:
+    """The box of a rate's numeral and of the line under it, design pixels."""
+    x, y, _ = view(beat, np.array([edge(view, height, beat)]))[0]
+    return float(x) - WIDE, float(y) - CAP, float(x), float(y) + CAP
+
+
+def off_the_beam(chart: Chart, view: View, lens: Lens, box: Box, beat: float) -> float:
+    """1 for a numeral that is clear of the beam on the frame, 0 for one that would lie on it, smooth between."""
     xs, up = np.linspace(chart.x(chart.ridge), HALF_WIDTH + 0.6, 12), lens(chart.z(chart.peak), beat)
-    beam = np.array([(x, y, up) for y in (-HALF_DEPTH, HALF_DEPTH) for x in xs])
-    across, down, _ = view(beat, np.concatenate([beam, [edge(view, lambda b: z, beat)]])).T
-    near = across[:-1] > SAFE[2] - WIDE
-    gap = np.abs(down[:-1][near] - down[-1]).min() if near.any() else np.inf
-    return float(min(1.0, max(0.0, (gap - 34.0) / 20.0)))
+    across, down, _ = view(beat, np.array([(x, y, up) for y in (-HALF_DEPTH, HALF_DEPTH) for x in xs])).T
+    near = across > box[0]
+    gap = np.maximum(down - box[3], box[1] - down)[near].min() if near.any() else np.inf
+    return float(min(1.0, max(0.0, (gap - 20.0) / 20.0)))
+
+
+def off_the_towers(towers: Iterable[Tower], view: View, box: Box, beat: float) -> float:
+    """1 for a numeral that no tower stands behind, 0 for one that would stick to a tower, smooth between."""
+    shown = 1.0
+    for tower in towers:
+        if tower.rise(beat) > 0.0:
+            lot, top = tower.lot, tower.summit(beat)
+            across, down, _ = view(beat, np.array([(lot.x + s, lot.y, z) for s in (-TOWER, TOWER) for z in (FLOOR, top)])).T
+            gap = max(across.min() - box[2], box[0] - across.max(), down.min() - box[3])
+            shown = min(shown, max(0.0, gap / 20.0))
+    return shown
 
 
 def edge(view: View, height: Callable[[float], float], beat: float) -> Vector:

@@ -25,7 +25,7 @@ def climb(
     for k, (_, tower) in enumerate(stops):
         departs = stops[k + 1][0] - FLIGHT if k + 1 < len(stops) else math.inf
         tower.carries = until(departs)
-    seat = (chart.x(chart.low_x) - 0.75, 0.6, FLOOR)
+    seat = (chart.x(chart.low_x) - 0.75, 0.4 - HALF_DEPTH, FLOOR)  # before the near rail's foot: never over it on the frame
 
     def where(beat: float) -> Vector:
         here: Vector = seat

@@ -73,18 +73,19 @@ class Ghosts:
 
 @dataclass(frozen=True, slots=True)
 class Shine:
-    """A light that runs up the slope from beat `start` on, over `beats` beats."""
+    """A light that runs up the slope from beat `start` on, over `beats` beats, from a share of its way on."""
 
     chart: Chart
     start: float
     beats: float
+    first: float = 0.2
 
     def draw(self, world: World, beat: float) -> None:
         u = (beat - self.start) / self.beats
         if not 0.0 <= u <= 1.0:
             return
-        shares = np.clip(u - 0.012 * np.arange(10), 0.0, 1.0)  # a head and its trail
+        shares = np.clip(self.first + (1.0 - self.first) * u - 0.012 * np.arange(10), 0.0, 1.0)  # a head and its trail
         marks = np.array([self.chart.along_the_slope(float(share)) for share in shares])
         a = np.column_stack([marks[:, 0], np.full(len(marks), -HALF_DEPTH), marks[:, 1] + 0.02])
-        fade = np.linspace(1.0, 0.0, len(marks)) ** 1.5 * min(1.0, 8.0 * u, 8.0 * (1.0 - u))
+        fade = np.linspace(1.0, 0.0, len(marks)) ** 1.5 * min(1.0, 4.0 * u, 8.0 * (1.0 - u))
         world.add(Ribbons.of(a, a + np.array([0.0, 2 * HALF_DEPTH, 0.0]), 0.10, mix(MEMORY, TEXT, 0.6), 0.8 * fade, 0.6))

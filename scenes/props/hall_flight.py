@@ -64,13 +64,13 @@ ROOF_4: tuple[Key, ...] = (
 )
 
 
-def flight(path: Sequence[Key], aside: tuple[float, float], begin: float, end: float) -> Callable[[float], Camera]:
-    """The keyed camera; from beat `begin` to `end` it looks `aside` of its target, left and up, in world units."""
-    keyed, (left, up) = Path(path), aside
+def flight(path: Sequence[Key], aside: tuple[float, float, float], begin: float, end: float) -> Callable[[float], Camera]:
+    """The keyed camera; from beat `begin` to `end` it looks left and up of its target, from further back: `aside`."""
+    keyed, (left, up, back) = Path(path), aside
 
     def camera(beat: float) -> Camera:
         x, y, z, distance, azimuth, elevation = keyed(beat)
-        away = ramp(beat, begin, 4.0) * (1.0 - ramp(beat, end, 4.0))
-        return Camera.orbit((x - left * away, y, z + up * away), distance, azimuth, elevation, FOV)
+        away = ramp(beat, begin, 4.0) * (1.0 - ramp(beat, end, 2.0))
+        return Camera.orbit((x - left * away, y, z + up * away), distance + back * away, azimuth, elevation, FOV)
 
     return camera

@@ -71,7 +71,7 @@ class Registers:
         rung, tile = find(self.data, name), self.tile(name)
         items: list[Item] = [Text(shape, FACT, LEFT, 262, "left", shown)]
         if rung is None or tile is None:
-            why = "not measured" if rung is None else "its size is not published"
+            why = "not measured" if rung is None else "its tile is not known"
             return [*items, Text(f"{rung.title if rung else name}: {why}", SMALL, LEFT, 310, "left", shown)]
         rows, columns = tile
         items.append(Text(f"{rung.title}: the registers of one thread", SMALL, LEFT, 310, "left", shown))

@@ -276,9 +276,11 @@ class Tower:
 def graduations(chart: Chart, magnify: float) -> list[tuple[float, float]]:
     """Rates of the vertical scale and how much of each is shown, 0..1: powers of ten, zoomed the last one's steps too."""
     tens = decades(chart.low_z, chart.high_z)
-    last = tens[-1:] if chart.high_z > 2.5 * tens[-1] else tens[-2:]
+    steps = [k * tens[-1] for k in range(2, 10)]
+    if chart.high_z < 2.5 * tens[-1]:  # the last decade has only begun
+        steps = [2 * tens[-2], 5 * tens[-2], *steps]
     fine = min(1.0, max(0.0, (magnify - 1.6) / 1.4))
-    return [(v, 1.0) for v in tens] + [(k * v, fine) for v in last for k in range(2, 10) if k * v <= chart.high_z]
+    return [(v, 1.0) for v in tens] + [(v, fine) for v in steps if v <= chart.high_z]
 
 
 def decades(low: float, high: float) -> list[float]:

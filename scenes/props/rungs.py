@@ -20,7 +20,7 @@ LEFT = 96
 BINDS, OVER = 0.9, 1.02  # shares of a roof from which on a rung is at it, or over it as it was measured
 MATH = "fp32 math"
 WRAP, LINE = 42, 42  # letters a line of a rung's idea, design pixels from line to line
-MOST = 12.0  # times that the scale is zoomed at most
+MOST, LOW = 12.0, 0.4  # times that the scale is zoomed at most; the height at which it then begins
 LEVEL_NAMES = {"load_path": "SM load path", "l2": "L2", "dram": "DRAM", "l1": "L1"}
 
 
@@ -67,7 +67,8 @@ def lettering(data: Dataset, name: str, shown: Value, landed: Value, told: bool 
     part = "beam" if roof == MATH else "slope"
     if told:
         items.append(Number(figure(share, 2, ""), SMALL.coloured(TEXT), LEFT, y + 98, "left", landed))
-        items.append(Text(f"of what the {part} allows here:", SMALL, LEFT + 100, y + 98, "left", landed))
+        allowed = f"of the {part} as it was measured:" if share.quantity.value > OVER else f"of what the {part} allows here:"
+        items.append(Text(allowed, SMALL, LEFT + 100, y + 98, "left", landed))
     else:
         items.append(Text(f"{standing(share.quantity.value)} the {part}:", SMALL, LEFT, y + 98, "left", landed))
     # That a roof binds is said only where almost nothing of it is left.
@@ -96,12 +97,12 @@ def roof_over(data: Dataset, name: str) -> tuple[Reading, str] | None:
 
 
 def zoom_to(data: Dataset, chart: Chart, names: Sequence[str]) -> float:
-    """How far to zoom the chart's heights for the fastest of some rungs to stand at a third of it; 1 where none has a rate."""
+    """How far to zoom the chart's heights for the fastest of some rungs to stand at `LOW` of it; 1 where none has a rate."""
     rates = [rung.rate.value for name in names if (rung := find(data, name)) is not None and rung.rate is not None]
     if not rates:
         return 1.0
     left = FLOOR + HEIGHT - chart.z(max(rates))
-    return min(MOST, max(1.0, 0.66 * HEIGHT / max(left, 1e-6)))
+    return min(MOST, max(1.0, (1.0 - LOW) * HEIGHT / max(left, 1e-6)))
 
 
 def vendor(data: Dataset, line: Reading | None, shown: Value) -> list[Item]:

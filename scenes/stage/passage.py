@@ -227,7 +227,8 @@ class Passage(Scene):
             return None
         best = max(readings, key=lambda name: readings[name].quantity.value)
         title = next(rung.title for rung in owned.value.rungs if rung.name == best)
-        return Ratio(figure(readings[best], 2, ""), f"{title}, {owned.value.dtype.split(' in')[0]}", self.peak_note())
+        digits = 2 if readings[best].quantity.value >= 0.005 else 3  # never a ratio of nothing
+        return Ratio(figure(readings[best], digits, ""), f"{title}, {owned.value.dtype.split(' in')[0]}", self.peak_note())
 
     def read(self, key: str) -> Reading:
         """A reading that `data.has`.  Raises KeyError for one that is absent."""

@@ -15,7 +15,7 @@ from measure.dataset import MEASUREMENTS, Dataset
 from scenes import film
 from scenes.props.framing import FADE, Lens, above_the_words
 from scenes.props.ghosts import RAIL, Ghost, Ghosts
-from scenes.props.roofline import CUBE, FLOOR, HALF_DEPTH, HALF_WIDTH, HEIGHT, TOWER, Chart
+from scenes.props.roofline import CUBE, FLOOR, HALF_DEPTH, HALF_WIDTH, HEIGHT, ROW, TOWER, Chart
 from scenes.props.rungs import standing, zoom_to
 from scenes.roof import Roof
 from scenes.stage.passage import Context, Window
@@ -62,7 +62,8 @@ def rails(scene: Roof, beat: float, y: float, slope: bool = True) -> np.ndarray:
     ridge, peak = chart.x(chart.ridge), chart.z(chart.peak)
     share = max(0.0, (lowest - FLOOR) / (peak - FLOOR))
     foot = (low[0] + (ridge - low[0]) * share, y, FLOOR)
-    beam = [(ridge, y, scene.lens(peak, beat)), (HALF_WIDTH + 0.6, y, scene.lens(peak, beat))]
+    begin = ridge if chart.placed else ROW[0] - 0.7
+    beam = [(begin, y, scene.lens(peak, beat)), (HALF_WIDTH + 0.6, y, scene.lens(peak, beat))]
     return line(scene, beat, [foot, *beam] if slope else beam)
 
 
@@ -103,10 +104,12 @@ def test_the_near_rail_lies_over_the_cube_and_all_towers_while_rungs_land(name: 
             assert not inside.any() or rail[inside, 1].max() < top[:, 1].mean(), f"beat {beat}"
 
 
-@pytest.mark.parametrize("name", ROOFS[1:])
-def test_no_words_stand_on_the_beam_and_no_axis_word_on_a_tower(name: str) -> None:
-    scene = roof(name)
-    for beat in np.arange(4.5, scene.closing() - 0.5, 1.5):
+@pytest.mark.parametrize(
+    ("name", "spec"), [*((name, H200) for name in ROOFS[1:]), *((name, "rtx-3090-published") for name in ROOFS)]
+)
+def test_no_words_stand_on_the_beam_and_no_axis_word_on_a_tower(name: str, spec: str) -> None:
+    scene = roof(name, spec)
+    for beat in np.arange(4.5 if name != "roof-1" else 24.0, scene.closing() - 0.5, 1.5):
         beam = np.concatenate([rails(scene, beat, y, slope=False) for y in (-HALF_DEPTH, HALF_DEPTH)])
         towers = []
         for tower in scene.towers.values():
@@ -131,13 +134,13 @@ def test_the_slope_goes_out_before_it_reaches_the_words() -> None:
 
 
 def test_the_climb_of_the_last_roof_is_seen() -> None:
-    """Zoomed, its rungs still stand on one logarithmic scale, a third of the height up the best of those before them."""
+    """Zoomed, its rungs still stand on one logarithmic scale, two fifths of the height up the best of those before them."""
     scene, document = roof("roof-4"), json.loads((MEASUREMENTS / f"{H200}.json").read_text())
     rate = {r["name"]: r["rate"]["value"] for r in document["ladders"]["gemm_fp32"]["rungs"]}
     assert scene.chart is not None
     beat = scene.at(5, 1)
     tops = {name: scene.towers[name].top(beat) for name in ("tile_2d", "vectorised", "warp_tile")}
-    assert tops["tile_2d"] == pytest.approx(FLOOR + 0.34 * HEIGHT)
+    assert tops["tile_2d"] == pytest.approx(FLOOR + 0.4 * HEIGHT)
     step = (tops["vectorised"] - tops["tile_2d"]) / math.log(rate["vectorised"] / rate["tile_2d"])
     assert step == pytest.approx((tops["warp_tile"] - tops["vectorised"]) / math.log(rate["warp_tile"] / rate["vectorised"]))
     assert tops["warp_tile"] - tops["vectorised"] > 2 * CUBE

@@ -67,6 +67,6 @@ def test_it_says_what_goes_in_and_what_is_done_with_it() -> None:
 
 def test_published_figures_without_a_build_are_an_outline_that_says_so() -> None:
     words = said("rtx-3090-published")
-    assert "2D tiling: its size is not published" in words and not any("multiply-adds" in w for w in words)
+    assert "2D tiling: its tile is not known" in words and not any("multiply-adds" in w for w in words)
     assert story("rtx-3090-published").walls()[0].hollow
     assert len(story(H200, lands=False).walls()) == 1
