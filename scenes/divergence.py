@@ -46,8 +46,8 @@ class Divergence(Passage):
         self.trace = owned.value if owned else None
         self.condition = self.trace.condition if self.trace else CONDITION
         # The moments, on the words of the song: "along", "yes", "no", "wait", "go".
-        self.gate, self.split, self.other = self.at(1, 3), self.at(2), self.at(2, 3)
-        self.first, self.last = self.at(2, 4), self.at(4, 3)  # of the record's clocks
+        self.gate, self.split, self.other = self.at(1, 3), self.at(2), self.at(2, 1.5)
+        self.first, self.last = self.at(2, 3), self.at(4, 3)  # of the record's clocks
         self.lands, self.join = self.at(4, 4), self.at(5, 4)
         self.schedule = Schedule.of(self.trace, self.first, self.last) if self.trace else None
         # The warp walks up to its `if` in lockstep, an instruction a beat.
@@ -59,7 +59,7 @@ class Divergence(Passage):
         self.issue(1.0, self.whole, TEST)
         self.camera_at = self.fly()
 
-        # The code is typed on the beat; on the last word of its condition the gate's wedge drives the halves apart.
+        # The code is typed as the warp comes; on "yes" the gate's wedge drives the halves apart, on "no" a half waits.
         self.type_the_code()
         self.name_the_halves()
         rise = Track().to(1, self.gate, 0.6, overshoot).to(0, self.join - 0.3, 0.5)
@@ -95,7 +95,7 @@ class Divergence(Passage):
 
     def work(self, beat: float) -> Floats:
         """Share of work of every lane, (32,): all in lockstep, then as recorded, then all again."""
-        together = 1.0 - ramp(beat, self.split + 0.4, 0.6) + ramp(beat, self.join - 0.4, 0.4)
+        together = 1.0 - ramp(beat, self.first - 0.3, 0.35) + ramp(beat, self.join - 0.4, 0.4)
         apart = self.schedule.working(beat) if self.schedule else np.zeros(LANES)
         return np.asarray(np.maximum(together, apart))
 
@@ -132,9 +132,9 @@ class Divergence(Passage):
     def type_the_code(self) -> None:
         """Two lines, a word on a half beat; then each is amber while its half runs and dim while that waits."""
         words, gone = self.condition.split(), Track(1.0).to(0, self.join - 0.25, 0.5)
-        ends = [self.split - (len(words) - 1 - k) / 2 for k in range(len(words))]
-        first = [("if (", self.gate), *((word + " ", beat) for word, beat in zip(words[:-1], ends[:-1], strict=True))]
-        first += [(words[-1] + ")", ends[-1]), ("  A();", self.split + 0.5)]
+        ends = [self.split - 1.0 - (len(words) - 1 - k) / 2 for k in range(len(words))]
+        first = [("if (", self.gate - 1.0), *((word + " ", beat) for word, beat in zip(words[:-1], ends[:-1], strict=True))]
+        first += [(words[-1] + ")", ends[-1]), ("  A();", self.split)]
         other = [("else", self.other), ("  B();", self.other + 0.5)]
         states = (("typed", CODE), ("run", CODE.coloured(COMPUTE)), ("wait", CODE.coloured(mix(GROUND, QUIET, 0.6))))
         for side, (line, y) in enumerate(((first, LINE_1), (other, LINE_2))):
@@ -212,9 +212,9 @@ class Divergence(Passage):
     # ---- the picture ------------------------------------------------------------------------------------------------------
 
     def light(self, world: World, beat: float) -> None:
-        world.light = Light(focus=(0.0, self.focus(beat)), radius=26.0, ambient=0.36)
+        world.light = Light(focus=(0.0, self.focus(beat)), radius=26.0, ambient=0.24, sheen=0.1, bloom=1.5)
         world.fog = Fog(start=48.0, end=130.0)
-        world.ground = Ground(spacing=STRIDE, extent=90.0)
+        world.ground = Ground(spacing=STRIDE, extent=90.0, reflect=0.9)
 
     def focus(self, beat: float) -> float:
         return self.row.y(beat) - 2.0  # type: ignore[operator]

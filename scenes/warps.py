@@ -15,7 +15,6 @@ from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
 from scenes.stage.keys import Path, Track, arrive, overshoot, ramp
 from scenes.stage.overlay import Item, Number, Text
-from scenes.stage.palette import QUIET
 from scenes.stage.passage import Passage, Scenery
 from scenes.stage.plane import TextPlane
 from scenes.stage.type import FACT, LABEL, NUMBER, SMALL
@@ -23,6 +22,7 @@ from scenes.stage.world import Fog, Ground, Light, World
 
 STRIDE = 1.6  # a step of the march, in lanes
 GOAL = 3.2  # y that our warp comes to: where the next passage's march begins
+SIGN = 1.05  # height of the warps' signs, world units
 WARPS = 8  # of the block, where no record tells how many threads its blocks have
 MOST = 16  # warps of a block that can be looked at
 # What the index kernel does (kernels/traces/index.cu), an instruction for each turn of our warp.
@@ -130,16 +130,19 @@ class Warps(Passage):
     # ---- what is written --------------------------------------------------------------------------------------------------
 
     def _name(self, cube: Cube) -> None:
-        """Numbers of the warps on the floor beside their rows; the lane of our thread over its cube."""
+        """Numbers of the warps beside their rows, a sign a group; the lane of our thread over its cube."""
         signs: list[Sign] = []
-        for k, warp in enumerate(self.warps):
-            shown = Track(0.0).to(1.0, self.falls + 0.1 * k, 0.3, arrive).to(0.0, self.alone, 0.4)
+        each, last = self.ranks.each, self.ranks.warps - 1
+        for group, first in enumerate(range(0, last + 1, each)):
+            shown = Track(0.0).to(1.0, self.falls + 0.2 * group, 0.3, arrive).to(0.0, self.alone, 0.4)
+            to = min(first + each - 1, last)
+            words = f"warps {first}–{to}" if to > first else f"warp {first}"
 
-            def lying(beat: float, k: int = k, warp: Warp = warp) -> TextPlane:
-                place = (LANES / 2 + 2.2, float(warp.row.y(beat)) - 0.45, 0.02)  # type: ignore[operator]
-                return TextPlane.lying(f"warp {k}", LABEL.coloured(QUIET), place, 0.95)
+            def standing(beat: float, group: int = group, words: str = words) -> TextPlane:
+                place = (LANES / 2 + 2.0, self._middle(group, beat) - 0.5, 0.1)
+                return TextPlane.standing(words, FACT, place, SIGN, 12.0)
 
-            signs.append((lying, shown))
+            signs.append((standing, shown))
         self.prop(Signs(signs))
         lane = Track(0.0).to(1.0, self.falls + 0.6, 0.3, arrive).to(0.0, self.cards - 0.9, 0.3)
         self.text(Text(f"our thread, lane {self.hero}", LABEL, 0, -12, "centre", lane, at=lambda beat: cube.top(beat, 0.25)))
@@ -173,9 +176,10 @@ class Warps(Passage):
     def _light(self, world: World, beat: float) -> None:
         deep = self.ranks.behind(self.ranks.warps - 1, beat) / 2
         lit = 1.0 - ramp(beat, self.alone, 3.0)
-        world.light = Light(focus=(0.0, self._front(beat) - 2.0 + (deep + 2.0) * lit), radius=26.0, ambient=0.36)
+        focus = (0.0, self._front(beat) - 2.0 + (deep + 2.0) * lit)
+        world.light = Light(focus=focus, radius=26.0, ambient=0.24, sheen=0.1, bloom=1.5)
         world.fog = Fog(start=48.0 + 14.0 * lit, end=130.0)
-        world.ground = Ground(spacing=STRIDE, extent=90.0)
+        world.ground = Ground(spacing=STRIDE, extent=90.0, reflect=0.9)
 
     def _fly(self) -> Callable[[float], Camera]:
         """Down on the block, round the warps as they open, along them as the cards fall, low beside ours at the end."""
@@ -184,11 +188,11 @@ class Warps(Passage):
         far = 0.5 + 0.5 * deep / 21.0  # the further back the block reaches, the further off
         path = Path([
             (0.0, (0.0, y0 + 3.0, 0.2, 36.0, -30.0, 30.0)),
-            (self.falls, (1.4, y0 + 0.3 * deep, 0.4, 45.0 * far, -20.0, 26.0)),
-            (self.steps, (2.2, y0 + 0.26 * deep, 0.5, 45.5 * far, -6.0, 18.0)),
-            (self.at(2, 3), (2.6, self._front(self.at(2, 3)) + 0.24 * deep, 0.6, 45.0 * far, 8.0, 15.0)),
-            (self.cards - 0.5, (2.6, y1 + 0.3 * deep, 3.1, 49.0 * far, 17.0, 13.5)),
-            (self.at(3, 3), (2.6, y1 + 0.28 * deep, 3.9, 49.0 * far, 25.0, 14.0)),
+            (self.falls, (2.6, y0 + 0.3 * deep, 0.8, 46.0 * far, -18.0, 25.0)),
+            (self.steps, (3.4, y0 + 0.26 * deep, 1.0, 46.5 * far, -6.0, 18.0)),
+            (self.at(2, 3), (3.8, self._front(self.at(2, 3)) + 0.24 * deep, 1.2, 46.5 * far, 8.0, 16.0)),
+            (self.cards - 0.5, (3.8, y1 + 0.3 * deep, 4.4, 52.0 * far, 12.0, 19.0)),
+            (self.at(3, 3), (3.6, y1 + 0.28 * deep, 5.0, 52.5 * far, 20.0, 20.0)),
             (self.alone, (2.5, y1 + 0.16 * deep, 2.9, 43.0, 35.0, 13.0)),
             (self.at(4, 3), (3.8, GOAL + 1.8, 1.7, 31.0, 47.0, 10.0)),
             (self.clock.beats, HERE),

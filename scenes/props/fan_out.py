@@ -15,13 +15,13 @@ from scenes.stage.claims import figure
 from scenes.stage.digits import Counter
 from scenes.stage.overlay import Item, Text, Value, value_at
 from scenes.stage.palette import COMPUTE, STEEL, TEXT, mix
-from scenes.stage.type import LABEL, NUMBER, SMALL
+from scenes.stage.type import FACT, NUMBER, SMALL
 from scenes.stage.world import Boxes, Ribbons, World
 
 SERIES = "sweeps.divergence.series"
 HIGH = 8.6  # of the column of all 32 paths, world units
 NAMED = (4, 8, 16, 32)  # columns that say their number of paths
-LEFT, LINE, UNDER = 96, 332, 386  # places of the figure, design pixels
+LEFT, LINE, UNDER = 96, 332, 392  # places of the figure, design pixels
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class FanOut:
                 return (self._so_far(beat) - 1.0) / (most - 1.0)
 
             items.append(Counter(shot, share, NUMBER.sized(110), LEFT, LINE, "left", shown, start=1.0))
-            items.append(Text(f"the time of one path · {shot.source}", LABEL, LEFT, UNDER, "left", shown))
+            items.append(Text(f"the time of one path, {shot.source}", FACT, LEFT, UNDER, "left", shown))
         return items
 
     def _up(self, paths: int, shown: Callable[[float], float]) -> Callable[[float], float]:

@@ -22,7 +22,7 @@ from scenes.stage.world import Boxes, World
 
 SCHEDULERS = {7: 4, 8: 4, 9: 4}  # warp schedulers of an SM by major compute capability
 FRONT = 3  # drawn groups, where the number of schedulers is not known
-BEAM = 4.9  # height of a gantry's beam over the floor
+BEAM, THICK = 4.6, 0.28  # height of a gantry's beam over the floor; a thin one hides no warp behind it
 STEP = 0.5  # share of its work that a warp shows on a step of its march
 
 
@@ -105,6 +105,6 @@ class Gantry:
         y, top, frame = self.y(beat), BEAM * up, mix(STEEL, QUIET, 0.3)
         posts = [(-self.HALF - 0.6, y - 0.3, 0.0), (self.HALF, y - 0.3, 0.0)]
         world.add(Boxes.of(posts, (0.6, 0.6, top), frame, edge=0.9))
-        world.add(Boxes.of((-self.HALF - 0.6, y - 0.3, top), (2 * self.HALF + 1.2, 0.6, 0.9 * up), frame, edge=1.0))
-        sign = TextPlane.standing(self.name, LABEL, (0.6 - self.HALF, y - 0.31, top + 0.11 * up), 0.68 * up, align="left")
+        world.add(Boxes.of((-self.HALF - 0.6, y - 0.3, top), (2 * self.HALF + 1.2, 0.6, THICK * up), frame, edge=1.0))
+        sign = TextPlane.standing(self.name, LABEL, (-self.HALF - 0.6, y - 0.31, top + (THICK + 0.2) * up), 0.85 * up)
         world.add(sign.shown(min(1.0, max(0.0, 2.0 * up - 1.0))))

@@ -212,8 +212,15 @@ def test_figures_are_the_records(recorded: Divergence) -> None:
 
 
 def test_the_condition_is_typed_by_the_beat_that_splits(recorded: Divergence) -> None:
-    assert "threadIdx.x " not in [placed.text for placed in texts(recorded, 2.2)]
-    assert {"if (", "threadIdx.x ", "< ", "16)"} <= {placed.text for placed in texts(recorded, 4.0)}  # on "yes"
+    assert "threadIdx.x " not in [placed.text for placed in texts(recorded, 1.7)]
+    assert {"if (", "threadIdx.x ", "< ", "16)"} <= {placed.text for placed in texts(recorded, 3.5)}  # before "yes"
+
+
+def test_a_half_waits_from_the_word_no_on(recorded: Divergence) -> None:
+    """ "No" is sung on the third beat of the second bar, beat 6: until then both halves stand tall, apart."""
+    before, after = recorded.warp.heights(5.6), recorded.warp.heights(6.3)
+    assert before.min() == pytest.approx(before.max())
+    assert after[16:].min() > 2 * after[:16].max()
 
 
 def amber(scene: Divergence, word: str, beat: float) -> bool:
@@ -231,7 +238,7 @@ def test_a_line_of_the_code_is_amber_while_its_half_runs(recorded: Divergence, f
     """Clocks 0 to 1900 are the one half's, 2000 to 4000 the other's; before them and after them no line is lit."""
     schedule, lines = recorded.schedule, ("  A();", "else")  # lanes below 16 take the `if`, the others the `else`
     assert schedule is not None
-    when = {6.8: (), schedule.beat(1000): (first,), schedule.beat(1960): (), schedule.beat(3000): (1 - first,), 17.0: ()}
+    when = {5.8: (), schedule.beat(1000): (first,), schedule.beat(1960): (), schedule.beat(3000): (1 - first,), 17.0: ()}
     for beat, lit in when.items():
         assert tuple(side for side in (0, 1) if amber(recorded, lines[side], beat)) == lit, f"beat {beat}"
 

@@ -197,3 +197,16 @@ def test_texts_keep_apart(scene: str, request: pytest.FixtureRequest) -> None:
         for a, b in combinations(texts(made, beat), 2):
             clear = a.right <= b.left or b.right <= a.left or a.bottom <= b.top or b.bottom <= a.top
             assert clear or a.text == b.text, f"beat {beat}: {a.text!r} over {b.text!r}"
+
+
+def test_a_sign_names_the_warps_of_each_scheduler_and_is_large_enough(known: Passage) -> None:
+    for beat in (5.0, 7.0, 9.0, 11.0):
+        world = World()
+        for prop in known.props:
+            prop.draw(world, beat)
+        signs = [plane for plane in world.planes if plane.text.startswith("warp")]
+        assert [sign.text for sign in signs] == ["warps 0–1", "warps 2–3", "warps 4–5", "warps 6–7"]
+        for sign in signs:
+            foot, head = np.array(sign.at), np.array(sign.at) + sign.height * np.array(sign.up)
+            y = known.view(beat).project(np.array([foot, head]), 1920, 1080)[:, 1]
+            assert abs(y[0] - y[1]) >= 0.018 * 1080  # the farthest; facts in front are larger
