@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,6 +78,14 @@ class Report:
         return max(self.peaks, default=0)
 
 
+@dataclass(frozen=True, slots=True)
+class Titles:
+    """What viewers read: the film's title, and by scene its chapter's."""
+
+    film: str
+    scenes: Mapping[str, str]
+
+
 def survey(request: Request, cache: Cache) -> list[Lookup]:
     """The segments of a request, each with what the cache has for it and why."""
     timeline = request.timeline
@@ -88,11 +96,13 @@ def survey(request: Request, cache: Cache) -> list[Lookup]:
 
 
 def make(
-    request: Request, target: Path, cache: Cache | None = None, workers: int | None = None, reporter: Reporter | None = None
-) -> Report:
+    request: Request, target: Path, cache: Cache | None = None, workers: int | None = None, reporter: Reporter | None = None,
+    titles: Titles | None = None,
+) -> Report:  # fmt: skip
     """Render a film and the claims beside it.  Raises RequestError for what cannot be met, RenderError for what failed.
 
-    Every segment is kept as soon as it is drawn, so that a render that was stopped goes on from there.
+    Every segment is kept as soon as it is drawn, so that a render that was stopped goes on from there. Without `titles` the
+    film is called as its song, and its chapters as its scenes.
     """
     start = time.monotonic()
     target = target.absolute()
@@ -108,10 +118,14 @@ def make(
         entries, work = _draw_missing(request, lookups, cache, scratch, workers or cores(), told)
         told.say("joining segments and sound")
         spans = claims_file.spans_of(lookup.segment for lookup in lookups)
-        chapters = [master.Chapter(span.scene, span.at, span.at + span.last - span.first) for span in spans]
+        named = titles or Titles(request.track.timeline.title, {})
+        chapters = [
+            master.Chapter(named.scenes.get(span.scene, span.scene), span.at, span.at + span.last - span.first)
+            for span in spans
+        ]
         pieces = [master.Piece(entry.video, entry.frames) for entry in entries]
         sound = sound_under(request, [(span.first, span.last) for span in spans])
-        metadata = {"title": request.track.timeline.title, "comment": f"figures from {', '.join(names(request.dataset))}"}
+        metadata = {"title": named.film, "comment": f"figures from {', '.join(names(request.dataset))}"}
         frames = master.write_film(target, pieces, sound, request.quality.fps, chapters, metadata)
     claims = merge(claim for entry in entries for claim in entry.claims)
     beside = claims_file.write(target, request.quality, spans, request.dataset, request.track, claims)

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
 import pytest
 from PIL import Image
 
+from audio import tracks
 from measure.dataset import Dataset
+from scenes import film
 from scenes.render.cache import VARIABLE, Cache
 from scenes.render.errors import RequestError
-from scenes.render.make import make
+from scenes.render.make import Report, Request, Titles, make
 from scenes.render.plan import cut
-from scenes.render.publish import convert, encode, kit, thumbnail
+from scenes.render.publish import convert, encode, kit, thumbnail, verb
 from scenes.render.publish.alpha import StageFrames, matte
 from scenes.render.publish.formats import FORMATS, choose
 from scenes.render.publish.frames import Frame, Loop, melted, share
+from scenes.render.quality import QUALITIES
 
 HELPERS = Path(__file__).parent / "helpers"
 sys.path.insert(0, str(HELPERS))  # the processes that draw find the passages there too
@@ -83,18 +87,18 @@ def test_a_file_holds_what_its_format_promises(
     target, heard = tmp_path / f"x{FORMATS[name].suffix}", list[int]()
     count = encode.write(source, sound(30, 30), FORMATS[name], target, heard.append)
     assert count == rate and heard == list(range(1, 31))  # one second; every second frame where 30 are too many
-    with av.open(str(target)) as film:
-        stream = film.streams.video[0]
+    with av.open(str(target)) as opened:
+        stream = opened.streams.video[0]
         assert stream.codec_context.name == video and (stream.width, stream.height) == (96, 64)
         assert pixels is None or stream.codec_context.pix_fmt == pixels
-        assert [s.codec_context.name for s in film.streams.audio] == ([audio] if audio else [])
-        shown = [np.asarray(frame.to_ndarray(format="rgb24"), float) for frame in film.decode(stream)]
+        assert [s.codec_context.name for s in opened.streams.audio] == ([audio] if audio else [])
+        shown = [np.asarray(frame.to_ndarray(format="rgb24"), float) for frame in opened.decode(stream)]
     assert len(shown) == rate
     places = [float(np.median(np.flatnonzero(frame[32, :, 2] > 128))) for frame in shown]
     assert places == pytest.approx([3 * k * (30 // rate) + 2.5 for k in range(rate)], abs=1.5)
-    with av.open(str(target)) as film:
+    with av.open(str(target)) as opened:
         if audio:
-            played = sum(frame.samples for frame in film.decode(audio=0))
+            played = sum(frame.samples for frame in opened.decode(audio=0))
             assert played == pytest.approx(48_000, abs=1400)  # a second and at most what a coder's first frame adds
 
 
@@ -192,8 +196,30 @@ def test_a_film_gets_all_that_it_is_posted_with(tmp_path: Path, monkeypatch: pyt
     one = short_film.request(tmp_path / "track", rows=short_film.ROWS[1:])
     frames = convert.convert(one, FORMATS["webm"], loop, True, 1)
     assert frames == cut(one.rows[0], one.timeline, 15)[-1].last - round(16 * 60 / 171 * 15) - convert.overlap(one)
-    with av.open(str(loop)) as film:
-        assert not film.streams.audio and sum(1 for _ in film.decode(video=0)) == frames
+    with av.open(str(loop)) as opened:
+        assert not opened.streams.audio and sum(1 for _ in opened.decode(video=0)) == frames
+
+
+def test_the_whole_film_goes_to_its_own_folder_with_titled_chapters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    request, made = Request(film.FILM, QUALITIES["l"], Dataset.open([]), tracks.default()), dict[Path, Titles | None]()
+
+    def fake(_: Request, target: Path, titles: Titles | None = None, **__: Any) -> Report:
+        made[target] = titles
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.touch()
+        return Report(target, target.with_suffix(".claims.json"), 1, 0, 0.0, 0.0, ())
+
+    monkeypatch.setattr("scenes.render.make.make", fake)
+    monkeypatch.setattr(kit, "publish", lambda request, made: [made.with_suffix(".srt")])
+    said = verb.deliver(request, (), tmp_path, None, None, False, 1)
+    assert "ready to be posted: film.srt" in said
+    verb.deliver(replace(request, rows=film.FILM[:1]), ("title",), tmp_path, None, None, False, 1)
+    verb.deliver(replace(request, rows=film.FILM[:2]), ("title", "cores"), tmp_path, None, None, False, 1)
+    whole, title, two = made
+    assert [path.relative_to(tmp_path).as_posix() for path in made] == ["film/film.mp4", "title.mp4", "title+cores.mp4"]
+    named = made[whole]
+    assert named is not None and (named.film, named.scenes["roof-2"]) == ("How Kernels Climb", "Shared tiles")
+    assert made[title] is made[two] is None
 
 
 def test_a_loop_and_coverage_are_of_one_scene(tmp_path: Path) -> None:

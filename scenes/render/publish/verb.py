@@ -8,7 +8,7 @@ from pathlib import Path
 from scenes.render import make, report
 from scenes.render.cache import Cache
 from scenes.render.progress import reporter
-from scenes.render.publish import formats, kit
+from scenes.render.publish import chapters, description, formats, kit
 from scenes.render.publish.convert import convert
 
 
@@ -26,7 +26,8 @@ def deliver(
         frames = convert(request, form, target, looped, workers, reporter())
         size = target.stat().st_size / 1e6
         return f"{report.shown(target)}: {frames} frames, {size:.1f} MB: {form.use}"
-    made = make.make(request, target, workers=workers, reporter=reporter())
+    titles = None if scenes else make.Titles(description.title(), {row.name: chapters.title_of(row) for row in request.rows})
+    made = make.make(request, target, workers=workers, reporter=reporter(), titles=titles)
     lines = [report.summary(made, request.quality)]
     if not scenes:
         written = kit.publish(request, made.film)
