@@ -136,7 +136,7 @@ class FlashAttention(Passage):
     def name_things(self) -> None:
         """What lies in DRAM, what streams, what stays; and the bytes of either kind."""
         end = self.clock.beats + 9.0
-        stays, dram = window(self.times.tiles[0] - 1.0, end), window(self.at(1, 3), end)
+        stays, dram = window(self.times.tiles[0] - 1.0, self.last + 0.75), window(self.at(1, 3), end)
         self.prop(Signs([*att.names(dram), *sm.names(stays)]))
         seen = window(self.at(3), self.at(4) - 1.0)
         self.text(Text("unfused", SMALL.coloured(TEXT), 0, 46, "centre", seen, (PILES[0], PILE_Y - 1.6, 0.0), yields=True))
@@ -235,8 +235,8 @@ class FlashAttention(Passage):
             (16, (-0.5, -18.2, 1.3, 19.0, 1, 26)),
             (19.4, (-0.5, -18.0, 1.4, 19.2, -5, 25)),
             (20.5, (0.9, -8.0, 2.0, 25.0, -8, 24)),
-            (23, (3.2 - 2.2 * floor, -0.9 - 8.5 * floor, 3.1 - floor, 22.0 + floor, -4, 15 + 8 * floor)),
-            (24, (3.4 - 2.2 * floor, -0.9 - 8.5 * floor, 3.1 - 1.1 * floor, 21.5 + 0.5 * floor, 0, 15 + 7 * floor)),
+            (22.5, (3.2 - 2.0 * floor, -0.9 - 7.5 * floor, 3.1 - 1.3 * floor, 22.0 + 0.6 * floor, -4, 15 + 6 * floor)),
+            (24, (3.4 - 2.1 * floor, -0.9 - 7.3 * floor, 3.1 - 1.4 * floor, 21.5 + 0.5 * floor, 0, 15 + 5 * floor)),
         ])  # fmt: skip
 
         def camera(beat: float) -> Camera:

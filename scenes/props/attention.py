@@ -28,9 +28,9 @@ LOW = 0.5  # z of the wall's lowest cells
 BAND = 15  # first row, from the top, of the queries that are followed
 HERO = BAND + 1
 K_Y, V_Y, PLACE_Y = -2.2, -3.3, -5.6  # y of K, of V and of the square's place in DRAM
-RACE_Y = (-7.9, -9.6, -11.3)  # y of the bars of the race
+RACE_Y = (-7.6, -9.2, -10.8)  # y of the bars of the race
 SIDE = CELLS * PITCH
-RACE_X, RACE = -4.2, 1.75 * SIDE  # where they begin, and the length of the longest
+RACE_X, RACE = -4.2, 1.65 * SIDE  # where they begin, and the length of the longest
 VALUES = 4  # of a key, a query and an output, in the example
 
 
@@ -190,7 +190,7 @@ class Race:
         """What each bar is the time of, upright at its beginning."""
         quiet = CODE.coloured(mix(QUIET, TEXT, 0.6))
         return [
-            (TextPlane.standing(name, quiet, (RACE_X - 0.3, y - 0.3, 0.04), 0.55, align="right"), shown)
+            (TextPlane.standing(name, quiet, (RACE_X - 0.3, y - 0.3, 0.04), 0.5, align="right"), shown)
             for name, y in zip(words, self.y, strict=True)
         ]
 

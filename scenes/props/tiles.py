@@ -222,7 +222,7 @@ def names(times: Times, door: Door, until: float) -> Signs:
 
     return Signs([
         (TextPlane.standing("SM", steel, (-HALF + 0.4, NEAR - 0.02, 0.35), 0.8), away),
-        (TextPlane.lying("shared memory", cyan, (A_X, C_Y - 3.35, TOP + 0.01), 0.42, 0.0, "centre"), far),
+        (TextPlane.standing("shared memory", cyan, (A_X, C_Y - 3.0, TOP + 0.02), 0.44, 0.0, "centre"), far),
         (TextPlane.standing("DRAM  A", cyan, (-FIELD_X, front, 1.2), 1.1, 0.0, "centre"), far),
         (TextPlane.standing("DRAM  B", cyan, (FIELD_X, front, 1.2), 1.1, 0.0, "centre"), far),
         (call, lambda beat: min(1.0, door.up(beat))),
