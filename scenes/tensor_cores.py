@@ -51,7 +51,7 @@ class TensorCores(Passage):
 
         # Bars 1 and 2: the instruction falls on all lanes on "instruction"; on "time" its two tiles meet.
         apart = Track(1.0).to(0.82, self.at(2), 1.5, smooth).to(0.0, self.meets, self.meets - self.at(2), leave)
-        gone = Track(1.0).to(0.0, self.pulls, 0.8)
+        gone = Track(1.0).to(0.0, self.pulls, 0.8) if self.chart else Track(1.0)
         self.tensor: Tensor = self.prop(Tensor(self.shape, self.foot, self.meets, self.falls, apart, gone, self.shrink()))
         lane, fires = Seats.of(self.data).thread % LANES, (self.lands, self.meets, self.single)
         self.lanes: WarpLanes = self.prop(WarpLanes(self.foot, self.shape.warps, lane, fires, self.single, gone))
@@ -61,7 +61,7 @@ class TensorCores(Passage):
 
         # Bar 3: an FMA of the same warp before the block; bars 4 to 6: the second beam, and how near to it its best rung comes.
         self.prop(Card(self.lanes, self.single, "fma  fp32", 0.6, 0.25))
-        size = Track(LANE).to(CUBE, self.pulls + 1.0, 1.0)
+        size = Track(LANE).to(CUBE, self.pulls + 1.0, 1.0) if self.chart else LANE
         self.prop(Cube(self.thread, size=size, emission=0.8))
         self.say_the_rates()
         self.camera_at = self.fly()
@@ -119,7 +119,7 @@ class TensorCores(Passage):
         rise = Track(0.0).to(1.0, self.tops, 3.4, arrive)  # no overshoot: nothing passes its roof
         self.tower = self.prop(Tower(lambda: lot, rise, lambda beat: 1.0))
         shown = window(self.at(4, 3), self.clock.beats - 0.75)
-        self.text(*self.second.numerals(shown))
+        self.text(*self.second.numerals(shown, self.pinned))
         self.prop(self.second.names(shown, data_type(self.data, FP32), data_type(self.data, BF16), -26.0))
         self.name_the_peaks(chart, self.second, self.peaks)
 
@@ -141,10 +141,10 @@ class TensorCores(Passage):
         return Track(1.0).to(0.22, self.pulls + 0.75, 0.9) if self.tower else Track(1.0)
 
     def thread(self, beat: float) -> Vector:
-        """On its lane; from bar 4 on the last floor of the tensor rung's tower."""
+        """On its lane; from bar 4 on the last floor of the tensor rung's tower, where there is a hall to stand in."""
         seat = self.lanes.seat(beat)
         u = ramp(beat, self.pulls - 0.25, 1.5, smooth)
-        if u <= 0.0:
+        if u <= 0.0 or self.chart is None:
             return seat
         z = max(self.foot[2] + 0.2, self.tower.summit(beat) - CUBE) if self.tower else self.foot[2] + 0.2
         x, y, z = (a + (b - a) * u for a, b in zip(seat, (*self.foot[:2], z), strict=True))
@@ -210,6 +210,8 @@ class TensorCores(Passage):
             (22, (x - 1.0 - aside, 0.0, 8.0 - 1.3 * aside, 18.5, -34, 4)),
             (24, (x + 0.7 - 2.0 * aside, 0.0, top - 0.7 * aside, 10.5, -38, 3)),
         ]
+        if self.chart is None:  # no hall to pull back to: once around the sums
+            keys = [*keys[:5], (16, (x, -0.5, 0.66, 5.6 * far, -8, 20)), (24, (x, -0.4, 0.6, 5.0 * far, -26, 24))]
         path = Path(keys)
 
         def camera(beat: float) -> Camera:

@@ -156,14 +156,16 @@ class Tiling(Passage):
         return items
 
     def what_it_did(self, name: str, before: Sequence[str]) -> str:
-        """In words: of the first the comparison, of a tile in shared memory whether L1 had reused as much, else its change."""
+        """In words: of the first the comparison, of a tile in shared memory whether a cache had done as much, else its change."""
         rung = find(self.data, name)
         if not before or rung is None:
             return "bytes for the same product"
         if name == "shared" and self.brought(name) and self.brought(before[-1]):
+            near, far = self.levels()
+            kept = "L1" if near == "load_path" else LEVEL_NAMES.get(near, near)  # what lies between the two levels
             as_before = self.value(name, True) > SAME * self.value(before[-1], True)
-            said = "L1 had kept them: as many come from" if as_before else "fewer come from"
-            return f"{said} {LEVEL_NAMES.get(self.levels()[1], 'outside')}"
+            said = f"{kept} had kept them: as many come" if as_before else "fewer come"
+            return f"{said} from {LEVEL_NAMES.get(far, far)}"
         return rung.change
 
     # ---- words ----------------------------------------------------------------------------------------------------------

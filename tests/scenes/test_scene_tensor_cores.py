@@ -237,3 +237,5 @@ def test_what_nobody_measured_is_said(record: Any, tmp_path: Path) -> None:
     path.write_text(json.dumps(bare))
     made = staged(path)
     assert made.chart is None and "tensor cores not measured on NVIDIA H200" in {p.text for p in texts(made, 16.0)}
+    walls = [len(boxes(made, beat, made.tensor).origin) for beat in (5.5, 22.0)]
+    assert walls[0] == walls[1] > 3 * 128, "without a hall the tile stays in the picture"
