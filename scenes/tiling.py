@@ -156,7 +156,7 @@ class Tiling(Passage):
         return items
 
     def what_it_did(self, name: str, before: Sequence[str]) -> str:
-        """In words: of the first the comparison, of a tile in shared memory whether a cache had done as much, else its change."""
+        """In words: of the first the comparison, of a tile in shared memory whether a cache did as much, else its change."""
         rung = find(self.data, name)
         if not before or rung is None:
             return "bytes for the same product"
