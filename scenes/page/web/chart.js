@@ -158,17 +158,18 @@ function drawRoofs(root, a, device, found, back, taken) {
     const line = { x1: a.x(from), y1: a.y(from * value), x2: a.x(to), y2: a.y(to * value) };
     const dashed = isMeasured(roofs[0]) ? "" : " dashed", strong = roofs.some((roof) => levels.has(roof.name)) ? " chosen" : "";
     root.append(svg("line", { class: `slope${strong}${dashed}${tail}`, ...line }));
-    if (back) continue;
+    if (back && !strong) continue;
     const turn = (Math.atan2(line.y2 - line.y1, line.x2 - line.x1) * 180) / Math.PI;
-    const at = 0.12, px = line.x1 + (line.x2 - line.x1) * at, py = line.y1 + (line.y2 - line.y1) * at - 7;
+    const at = back ? 0.3 : 0.12, px = line.x1 + (line.x2 - line.x1) * at, py = line.y1 + (line.y2 - line.y1) * at - 7;
     root.append(svg("text", { class: "memory halo", x: px, y: py, transform: `rotate(${turn} ${px} ${py})` },
-      `${roofs.map(short).join(", ")} ${Number(value.toPrecision(3))} TB/s`));
+      `${back ? `${device.name.replace(/^NVIDIA (GeForce )?/, "")}: ` : ""}${roofs.map(short).join(", ")} ${Number(value.toPrecision(3))} TB/s`));
   }
   const steepest = memory.length ? Math.max(...memory.map(valueOf)) : Infinity;
   for (const roof of math) {
-    const value = valueOf(roof), from = Math.max(value / steepest, a.low);
+    const value = valueOf(roof), from = Math.max(Math.min(value / steepest, a.high / 6), a.low);
     root.append(svg("line", { class: `beam${isMeasured(roof) ? "" : " dashed"}${tail}`, x1: a.x(from), x2: a.width - a.right, y1: a.y(value), y2: a.y(value) }));
-    const called = a.width < 620 ? roof.title.replace(/ \(.*\)/, "") : roof.title;
+    const whose = back ? `${device.name.replace(/^NVIDIA (GeForce )?/, "")}: ` : "";
+    const called = whose + (a.width < 620 || back ? roof.title.replace(/ \(.*\)/, "") : roof.title);
     const words = `${called}, ${Number(value.toPrecision(3))} TFLOP/s`, wide = words.length * 6.4;
     const box = { left: a.width - a.right - wide, right: a.width - a.right, top: a.y(value) - 20, bottom: a.y(value) - 4 };
     if (back && taken.some((other) => meets(box, other))) continue;
@@ -205,7 +206,7 @@ function drawMarks(root, a, found, taken) {
     const node = svg("g", { class: "mark", role: "button", tabindex: k === 0 ? "0" : "-1", "aria-label": wordsOf(mark) },
       svg("circle", { class: "hit", cx: mark.px, cy: mark.py, r: 14 }),
       svg("circle", { class: "ring", cx: mark.px, cy: mark.py, r: 12 }),
-      shapeOf(mark.look.shape, mark.px, mark.py, 5.5, { style: `fill:${filled};stroke:${mark.look.ink};stroke-width:2` }));
+      shapeOf(mark.look.shape, mark.px, mark.py, 5.5, { style: `fill:${filled};stroke:${mark.look.ink};stroke-width:2;stroke-dasharray:${mark.order ? "3 2" : "none"}` }));
     node.addEventListener("click", () => choose(mark));
     node.addEventListener("pointerenter", (event) => { if (event.pointerType === "mouse" && !chosen) tell(mark); });
     node.addEventListener("focus", () => tell(mark));
