@@ -101,6 +101,7 @@ class Launch(Passage):
             return Tray(place, low, max(1, len(chip.plan.sms)), 0.2)
         wave = seats(trace)[1] * len(set(trace.sm))
         split = wave < trace.blocks <= MOST_WAVES * wave
+        place = place.grown(max(0.0, 1.0 * trace.blocks / wave - place.x1), 0.0) if split else place
         return Tray(place, BOARD + 1.2 if split else low, trace.blocks, 0.2, wave if split else 0)
 
     def _stretch(self, trace: LaunchTrace) -> Stretch:
@@ -142,9 +143,8 @@ class Launch(Passage):
 
     def _travel(self, chip: Chip, cube: Cube) -> Callable[[float], Camera]:
         """Keys of the camera: where it looks, distance, azimuth and elevation."""
-        reach = chip.reach
-        far = max((reach.x1 - reach.x0) / WIDE, (reach.y1 - reach.y0) / DEEP, 0.5)
-        middle = (reach.y0 + reach.y1) / 2
+        x0, y0, x1, y1 = chip.reach
+        far, middle = max((x1 - x0) / WIDE, (y1 - y0) / DEEP, 0.5), (y0 + y1) / 2
         first, last = cube.centre(0.0), cube.centre(self.clock.beats)
         side = 1.0 if first[0] > 0.0 else -1.0
         path = Path([
@@ -195,8 +195,8 @@ class Launch(Passage):
 
     def _say_where(self, chip: Chip, trace: LaunchTrace | None) -> None:
         """Whose recording it is, where it is another GPU's; without one how many SMs wait for blocks."""
-        shown = Track(0.0).to(1.0, self.at(2, 1.4), 0.4, arrive).to(0.0, self.at(4, 4), 0.5)
-        count = self.data.get("device.sm_count")
+        shown, count = Track(0.0).to(1.0, self.at(2, 1.4), 0.4, arrive), self.data.get("device.sm_count")
+        shown.to(0.0, self.at(4, 4), 0.5)
         if chip.device.name != self.data.device.name:
             self.text(Text(f"recorded on {chip.device.name}", SMALL, LEFT, LINE_3, "left", shown))
         elif trace is None and count is not None:
@@ -224,8 +224,8 @@ class Launch(Passage):
 
         def room() -> Sequence[Item]:
             fit = figure(self.read("traces.launch.blocks_per_sm"), 0, "blocks")
-            small, words = SMALL.coloured(TEXT), f" fit on an SM with this smem, {fit.source}"
-            return [Sentence([(fit, small), (words, SMALL)], LEFT, LINE_2, opacity=shown)]
+            words = f" fit on an SM with this smem, {fit.source}"
+            return [Sentence([(fit, SMALL.coloured(TEXT)), (words, SMALL)], LEFT, LINE_2, opacity=shown)]
 
         self.text_later(shown, room)
 

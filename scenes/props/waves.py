@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,9 +51,10 @@ class Waves:
             origin, size = (rect.x0, rect.y0, BOARD), (rect.x1 - rect.x0, rect.y1 - rect.y0, high)
             world.add(Boxes.of(origin, size, colour, emission=0.45 * at_work, edge=0.9))
             ink = ink_on(at_work)
-            place = ((rect.x0 + rect.x1) / 2, rect.y0 - 0.02, BOARD + high - TALL - 0.12)
-            sign = TextPlane.standing(f"wave {wave + 1}", FACT.coloured(ink), place, TALL, align="centre")
-            world.add(sign.shown(shown))
+            sign = TextPlane.standing(f"wave {wave + 1}", FACT.coloured(ink), (0.0, 0.0, 0.0), TALL, align="centre")
+            tall = TALL * min(1.0, 0.9 * (rect.x1 - rect.x0) / sign.width)  # no wider than its plinth
+            place = ((rect.x0 + rect.x1) / 2, rect.y0 - 0.02, BOARD + high - tall - 0.12)
+            world.add(replace(sign, at=place, height=tall, alpha=shown))
 
 
 def ink_on(at_work: float) -> Colour:
