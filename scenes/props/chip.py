@@ -13,7 +13,7 @@ import numpy as np
 
 from measure.records import Device
 from scenes.props.floorplan import GAP_X, GAP_Y, PITCH_X, PITCH_Y, Floats, Floorplan, Rect, floorplan
-from scenes.stage.palette import COMPUTE, MEMORY, PLATE, STEEL, Colour, mix
+from scenes.stage.palette import COMPUTE, GROUND, MEMORY, PLATE, STEEL, Colour, mix
 from scenes.stage.world import Boxes, Ribbons, World
 
 Vector = tuple[float, float, float]
@@ -22,7 +22,7 @@ Work = Callable[[float], Floats]
 BOARD, PACKAGE, INTERPOSER, DIE = 0.24, 0.18, 0.06, 0.10  # thickness of each layer, world units
 SM_IDLE, SM_RISE = 0.07, 0.42  # height of an SM tile at rest, and what full work adds
 STACK_HEIGHT, CHIP_HEIGHT = 0.62, 0.20
-LAYERS = 8  # dies drawn in a stack of memory: no record tells how many there are
+LAYERS, SEAM, LID = 8, 0.022, 0.08  # dies drawn in a stack of memory (no record tells how many there are), seams, its cap
 SM_SIZE = (PITCH_X - GAP_X, PITCH_Y - GAP_Y)
 SUBSTRATE = mix(PLATE, STEEL, 0.45)
 SILICON = mix(PLATE, (0.10, 0.11, 0.15), 0.7)
@@ -125,19 +125,23 @@ class Chip:
             z = pile.slab(plan.interposer, z, INTERPOSER, SILICON, edge=0.5)
         if plan.stacked:
             for stack in plan.memory:
-                _stack(pile, stack, z)
+                pile.slab(stack, z, STACK_HEIGHT, mix(PLATE, MEMORY, 0.3), edge=1.0, bevel=LID, emission=0.05)
         z = pile.slab(plan.die, z, DIE, mix(SILICON, STEEL, 0.25), edge=0.7)
         if plan.l2:
             pile.slab(plan.l2, z, 0.05, mix(PLATE, MEMORY, 0.20), edge=0.6, emission=0.02)
 
 
-def _stack(pile: Pile, rect: Rect, z: float) -> None:
-    """A stack of memory dies: LAYERS of them, a dark gap under each, and a lid that catches the light."""
-    layer = STACK_HEIGHT / (LAYERS + 1.5)
-    for _ in range(LAYERS):
-        z = pile.slab(rect.grown(-0.03), z, 0.3 * layer, mix(PLATE, MEMORY, 0.05), edge=0.0)
-        z = pile.slab(rect, z, 0.7 * layer, mix(PLATE, MEMORY, 0.34), edge=1.0, emission=0.05)
-    pile.slab(rect.grown(-0.02), z, 1.5 * layer, mix(PLATE, MEMORY, 0.26), edge=1.0, bevel=0.05, emission=0.03)
+def _seams(plan: Floorplan) -> list[tuple[float, ...]]:
+    """The dark seams between the dies of memory stacks, on the sides that are seen: both ends, width, colour, alpha."""
+    lines: list[tuple[float, ...]] = []
+    foot = BOARD + PACKAGE + INTERPOSER
+    for stack in plan.memory if plan.stacked else ():
+        rect = stack.grown(0.004)
+        for z in (foot + (STACK_HEIGHT - LID) * k / LAYERS for k in range(1, LAYERS)):
+            for a, b in (((rect.x0, rect.y0), (rect.x1, rect.y0)), ((rect.x1, rect.y0), (rect.x1, rect.y1)),
+                         ((rect.x0, rect.y1), (rect.x0, rect.y0))):  # fmt: skip
+                lines.append((*a, z, *b, z, SEAM, *GROUND, 0.85))
+    return lines
 
 
 def _components(pile: Pile, plan: Floorplan) -> None:
@@ -195,7 +199,7 @@ def _traces(plan: Floorplan) -> Ribbons:
         slant = bend + abs(out - x)
         for y, way, end in ((plan.package.y0, -1, plan.board.y0 + 0.2), (plan.package.y1, 1, plan.board.y1 - 0.2)):
             run([(x, y), (x, y + way * bend), (out, y + way * slant), (out, end)], BOARD + 0.004, 0.022, STEEL, 0.5)
-    a = np.array(lines)
+    a = np.array([*lines, *_seams(plan)])
     return Ribbons.of(a[:, :3], a[:, 3:6], a[:, 6], a[:, 7:10], alpha=a[:, 10])
 
 
