@@ -102,6 +102,34 @@ def test_a_file_holds_what_its_format_promises(
             assert played == pytest.approx(48_000, abs=1400)  # a second and at most what a coder's first frame adds
 
 
+@dataclass
+class Colours(Slide):
+    """The film's three colours of meaning beside one another, standing still."""
+
+    count: int = 3
+
+    def between(self, first: int, last: int) -> Iterator[Frame]:
+        for _ in range(first, last):
+            yield np.repeat(np.array(MEANINGS, np.uint8)[None], 32, axis=1).repeat(64, axis=0)
+
+
+MEANINGS = ((255, 43, 214), (0, 229, 255), (255, 176, 0))
+
+
+@pytest.mark.parametrize("name", ["mp4", "webm", "gif", "webp"])
+def test_colours_come_back_as_they_were(tmp_path: Path, name: str) -> None:
+    target = tmp_path / f"x{FORMATS[name].suffix}"
+    encode.write(Colours(), None, FORMATS[name], target)
+    if name == "webp":
+        with Image.open(target) as picture:
+            shown = np.asarray(picture.convert("RGB"))
+    else:
+        with av.open(str(target)) as opened:
+            shown = next(opened.decode(video=0)).to_ndarray(format="rgb24")
+    for k, colour in enumerate(MEANINGS):
+        assert shown[32, 32 * k + 16].tolist() == pytest.approx(colour, abs=4)
+
+
 def test_a_webp_is_an_endless_loop_in_true_colour(tmp_path: Path) -> None:
     encode.write(Slide(count=12), None, FORMATS["webp"], tmp_path / "x.webp")
     with Image.open(tmp_path / "x.webp") as picture:

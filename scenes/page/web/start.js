@@ -49,6 +49,15 @@ function heard(event) {
   act(event);
 }
 
+// An address that ends in #t=95 begins 95 seconds into the film.
+function goToAddress() {
+  const found = location.hash.match(/^#t=(\d+(?:\.\d+)?)$/);
+  if (!found) return;
+  const go = () => seek(Number(found[1]));
+  if (video.readyState >= 1) go();
+  else video.addEventListener("loadedmetadata", go, { once: true });
+}
+
 function start() {
   buildTheme();
   buildMap();
@@ -61,6 +70,8 @@ function start() {
   onTime(follow);
   onTime(followFigures);
   chooseFilm();
+  goToAddress();
+  addEventListener("hashchange", goToAddress);
   $("closer").addEventListener("click", () => zoom(1.5));
   $("wider").addEventListener("click", () => zoom(1 / 1.5));
   $("help").addEventListener("click", () => $("keys").showModal());
