@@ -17,7 +17,7 @@ from scenes.stage.type import SMALL, Align
 FRONT = -3.55  # y of the board's front edge, where the intensities stand
 CAP = 18.0  # design pixels: half a numeral's height and a little air
 WIDE = 270.0  # design pixels: of the longest numeral with its unit
-FAR = np.linspace(2.0, 34.0, 129)  # x along a rail, far beyond its end
+FAR = np.geomspace(4.0, 240.0, 161) - 2.0  # x along a rail, far beyond its end
 
 
 def axes(

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from scenes.props.roofline import FLOOR, HALF_DEPTH, HALF_WIDTH, RAIL_END, Chart, decades
+from scenes.props.axes import edge
+from scenes.props.framing import View
+from scenes.props.roofline import BACK, FLOOR, HALF_DEPTH, HALF_WIDTH, RAIL_END, Chart, decades
 from scenes.props.signs import Signs
 from scenes.stage.keys import Track
 from scenes.stage.overlay import Text, Value
@@ -19,7 +22,6 @@ from scenes.stage.world import Boxes, Ribbons, World
 
 BESIDE = HALF_WIDTH + 3.3  # x of a tower whose intensity is not known
 LONG = 3.6  # of the beam beyond its ridge, world units
-BACK = HALF_DEPTH + 0.4  # y of the rails
 
 
 @dataclass(slots=True)
@@ -66,11 +68,13 @@ class SecondRoof:
         """Rates in TFLOP/s of the rails along the back."""
         return decades(self.chart.low_z, self.peak * 1.01)
 
-    def numerals(self, shown: Value) -> list[Text]:
-        """The rates at the rails' ends, clear of both beams; they yield to HUD and lyric."""
-        marks = [(f"{rate:g} TFLOP/s", self.chart.z(rate)) for rate in self.decades()]
-        marks.append(("log scale", self.chart.z(self.chart.low_z)))
-        return [Text(words, SMALL, 14, 12, "left", shown, (self.end, BACK, z), "axis", True) for words, z in marks]
+    def numerals(self, shown: Value, view: View) -> list[Text]:
+        """The rates where their rails leave the frame, clear of beams and towers; they yield to HUD and lyric."""
+        heights = [self.chart.z(rate) for rate in self.decades()]
+        places = [partial(edge, view, partial(_at, z)) for z in heights]
+        words = [f"{rate:g} TFLOP/s" for rate in self.decades()]
+        texts = [Text(word, SMALL, 0, 12, "right", shown, at, "axis", True) for word, at in zip(words, places, strict=True)]
+        return [*texts, Text("log scale", SMALL, 0, 52, "right", shown, places[min(1, len(places) - 1)], "axis", True)]
 
     def _slope(self, world: World, built: float) -> None:
         if built <= 0.0:
@@ -103,3 +107,8 @@ class SecondRoof:
             steps = np.linspace(RAIL_END if inside else -HALF_WIDTH, self.end, 13)
             a = np.column_stack([steps, np.full(13, BACK), np.full(13, self.chart.z(rate))])
             world.add(Ribbons.of(a[:-1], a[1:], 0.022, mix(STEEL, TEXT, 0.35), 0.3 * built))
+
+
+def _at(z: float, beat: float) -> float:
+    """The height of a rail, at any beat."""
+    return z
