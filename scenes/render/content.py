@@ -142,7 +142,13 @@ def _tree(module: str) -> ast.Module:
         raise RenderError(f"{path}: line {error.lineno}: {error.msg}") from None
 
 
-def _imports(module: str) -> Iterator[str]:
+@functools.cache
+def _imports(module: str) -> tuple[str, ...]:
+    """Our modules that one imports itself."""
+    return tuple(_imported(module))
+
+
+def _imported(module: str) -> Iterator[str]:
     package = module if (_path(module) or Path()).name == "__init__.py" else module.rpartition(".")[0]
     for node in ast.walk(_tree(module)):
         if isinstance(node, ast.Import):
