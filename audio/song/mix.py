@@ -1,14 +1,19 @@
-"""Stems -> mix: level, place and space of every stem, the ducking by the kick, the sweeps and silences before the drops."""
+"""Stems -> mix: level, place and space of every stem, the ducking by the kick, the sweeps and silences before the drops.
+
+Where somebody sings, the voice is set above what plays (`front`), and what plays makes room for it (`unmask`).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from audio.song import front, unmask
 from audio.song.arrange import Arrangement
 from audio.song.dsp import HIGH, Signal, follow, pole, samples, svf
 from audio.song.effects import bell, compress, cut, duck, echo, ensemble, reverb, room, saturate, shelf, width
+from audio.song.front import tone as sung_tone
 from audio.song.stems import Progress, Span
 
 
@@ -40,11 +45,17 @@ CHANNELS = {
     "fx": Channel(-14.0, low=28.0, hall=0.10),
 }
 VOICES = {
-    "voice": Channel(4.5, low=130.0, room=0.06, hall=0.11, echo=0.10),
-    "doubles": Channel(-4.0, low=180.0, hall=0.16, echo=0.06),
-    "choir": Channel(-4.5, low=200.0, duck=0.10, hall=0.24, echo=0.08, width=1.2),
-    "chops": Channel(-11.0, low=250.0, duck=0.25, hall=0.25, echo=0.35),
+    "voice": Channel(0.0, low=130.0, room=0.06, hall=0.11, echo=0.10),
+    "doubles": Channel(-11.0, low=250.0, hall=0.16, echo=0.06),
+    "choir": Channel(-9.0, low=250.0, hall=0.24, echo=0.08, width=1.2),
+    "chops": Channel(-2.0, low=250.0, duck=0.25, hall=0.25, echo=0.35),
 }
+SUNG = ("voice", "doubles", "choir")  # what follows the lead's fader; gains above are beside the lead's
+# dB that a group gives, at most, in the voice's bands
+YIELDS = {"synths": 9.0, "chops": 9.0, "effects": 9.0, "skins": 3.0, "space": 6.0}
+SKINS = ("snare", "tops")  # drums that share the voice's bands
+WIDER = 1.25  # the synths' sides, where somebody sings
+DRIER = 0.6  # of all echo and room, while the voice sounds
 PLAYED = ("lead", "harmony")  # the melody as a synthesiser plays it where nobody sings
 GROUPS = {
     "kick": "drums", "snare": "drums", "tops": "drums", "bass": "bass", "voice": "vocals", "doubles": "vocals",
@@ -74,44 +85,82 @@ def mix(
 ) -> Mix:
     """Everything summed, shape (span.samples, 2).  `voices`, the sung stems (see VOICES), take the synth lead's place."""
     n = span.samples
-    leader, dip, strips = ("lead", 0.45, CHANNELS) if voices is None else ("voice", 0.8, {**CHANNELS, **VOICES})
+    strips = CHANNELS if voices is None else _around(CHANNELS) | VOICES
     stems = stems if voices is None else {**stems, **voices}
-    names = tuple(name for name in stems if voices is None or name not in PLAYED)
+    names = tuple(name for name in stems if voices is None or name not in (*PLAYED, *SUNG))
     strong = [hit for hit in arrangement.hits if hit.drum == "kick" and span.holds(hit.step) and hit.level >= 0.5]
-    hits = [span.at(hit.step) for hit in strong]
-    ducked = duck(n, hits, 1.0, 0.27)
+    ducked = duck(n, [span.at(hit.step) for hit in strong], 1.0, 0.27)
     sweep, gate = _sweep(arrangement, span), _gate(arrangement, span)
     sends = {"room": np.zeros((n, 2)), "hall": np.zeros((n, 2)), "echo": np.zeros((n, 2))}
     dry: dict[str, Signal] = {}
-    presence = np.minimum(follow(np.abs(stems[leader]).max(axis=1), pole(0.01), pole(0.15)) / 0.25, 1.0)
+    steps = len(names) + (2 if voices is None else 4)
+    played = np.minimum(follow(np.abs(stems["lead"]).max(axis=1), pole(0.01), pole(0.15)) / 0.25, 1.0)
     for done, name in enumerate(names):
         if progress is not None:
-            progress("mixing", done, len(names) + 2)
-        strip, x = strips[name], _tone(name, stems[name])
+            progress("mixing", done, steps)
+        x = _tone(name, stems[name])
         if name in SWEPT:
             x = svf(svf(x, sweep, 0.7, HIGH), sweep, 0.7, HIGH)
         if name in HUSHED:
             x = x * gate[:, None]
-        if name in UNDER_LEAD:
-            x = x - dip * presence[:, None] * cut(x, 900.0, 4200.0, 1)
-        if strip.low:
-            x = cut(x, low=strip.low)
-        if strip.width != 1.0:
-            x = width(x, strip.width)
-        x = x * (10.0 ** (strip.gain / 20.0) * (1.0 - strip.duck + strip.duck * ducked))[:, None]
-        group = GROUPS.get(name, "synths")
-        dry[group] = dry[group] + x if group in dry else x
-        for send, amount in (("room", strip.room), ("hall", strip.hall), ("echo", strip.echo)):
-            if amount:
-                sends[send] += amount * x
+        if name in UNDER_LEAD and voices is None:
+            x = x - 0.45 * played[:, None] * cut(x, 900.0, 4200.0, 1)
+        x = _strip(x, strips[name], ducked)
+        _lay(dry, "skins" if voices is not None and name in SKINS else GROUPS.get(name, "synths"), x)
+        _send(sends, strips[name], x)
     if progress is not None:
-        progress("mixing", len(names), len(names) + 2)
+        progress("mixing", len(names), steps)
+    if voices is None:
+        dry["space"] = _space(sends, span, ducked)
+        return Mix(np.asarray(sum(dry.values()) * _close(span)[:, None]), dry)
+    others = np.asarray(sum(dry.values()))
+    sung = {name: _strip(_tone(name, voices[name]), strips[name], ducked) for name in SUNG}
+    ride = front.fader(sung["voice"], others, arrangement, span)
+    for name in SUNG:
+        _lay(dry, "vocals", ride * sung[name])
+        _send(sends, strips[name], ride * sung[name])
+    if progress is not None:
+        progress("mixing", len(names) + 2, steps)
+    lead = ride * sung["voice"]
+    asked, dry["space"] = unmask.asked(lead, others), _space(sends, span, ducked)
+    dry["space"] *= (1.0 - DRIER * front.presence(lead))[:, None]
+    for group, most in YIELDS.items():
+        if group in dry:
+            dry[group] = unmask.give(dry[group], asked, most)
+    _lay(dry, "drums", dry.pop("skins"))
+    return Mix(np.asarray(sum(dry.values()) * _close(span)[:, None]), dry)
+
+
+def _around(channels: dict[str, Channel]) -> dict[str, Channel]:
+    """The synths moved to the sides, as the voice takes the middle."""
+    return {n: replace(c, width=WIDER * c.width) if n not in GROUPS else c for n, c in channels.items()}
+
+
+def _strip(x: Signal, strip: Channel, ducked: Signal) -> Signal:
+    """A stem through its channel, without the sends."""
+    if strip.low:
+        x = cut(x, low=strip.low)
+    if strip.width != 1.0:
+        x = width(x, strip.width)
+    return np.asarray(x * (10.0 ** (strip.gain / 20.0) * (1.0 - strip.duck + strip.duck * ducked))[:, None])
+
+
+def _lay(dry: dict[str, Signal], group: str, x: Signal) -> None:
+    dry[group] = dry[group] + x if group in dry else x
+
+
+def _send(sends: dict[str, Signal], strip: Channel, x: Signal) -> None:
+    for send, amount in (("room", strip.room), ("hall", strip.hall), ("echo", strip.echo)):
+        if amount:
+            sends[send] += amount * x
+
+
+def _space(sends: dict[str, Signal], span: Span, ducked: Signal) -> Signal:
+    """All echo and room."""
     answers = echo(cut(sends["echo"], 280.0, 6500.0), span.song.seconds(3), 0.55)
     halls = reverb(cut(sends["hall"] + 0.5 * answers, 260.0, 9000.0), room(2.3, 0.028, 0.55, 901))
     rooms = reverb(cut(sends["room"], 220.0, 10000.0), room(0.55, 0.004, 0.8, 902, 0.003))
-    space = (1.5 * halls + 0.8 * answers) * (0.5 + 0.5 * ducked)[:, None] + 1.5 * rooms
-    dry["space"] = space
-    return Mix(np.asarray(sum(dry.values()) * _close(span)[:, None]), dry)
+    return np.asarray((1.5 * halls + 0.8 * answers) * (0.5 + 0.5 * ducked)[:, None] + 1.5 * rooms)
 
 
 def _tone(name: str, x: Signal) -> Signal:
@@ -128,19 +177,12 @@ def _tone(name: str, x: Signal) -> Signal:
         x = bell(bell(x, 480.0, -2.5, 0.8), 2600.0, 2.5, 0.9)
         return compress(shelf(x, 8000.0, 2.0, True), -16.0, 3.0, 0.006, 0.12, 2.0)
     if name in VOICES:
-        return _sung(x)
+        return sung_tone(x)
     if name == "tops":
         return shelf(x, 11000.0, -5.0, True)  # white noise is brighter than any cymbal
     if name == "kick":
         return saturate(x, 1.2)
     return x
-
-
-def _sung(x: Signal) -> Signal:
-    """A voice made to stand in front: even in level, clear at 3 kHz, and with air, as Kokoro's sound ends at 12 kHz."""
-    x = compress(bell(x, 320.0, -2.0, 0.9), -22.0, 3.5, 0.004, 0.09, 6.0)
-    rough = np.tanh(6.0 * cut(x, low=3000.0))
-    return shelf(bell(x, 3200.0, 3.0, 0.8), 7000.0, 2.0, True) + 0.04 * cut(rough, 6500.0, 17000.0)
 
 
 def _sweep(arrangement: Arrangement, span: Span) -> Signal:

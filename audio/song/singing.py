@@ -22,6 +22,7 @@ EDGE = 0.05  # seconds at a vowel's ends that are not stretched
 GLIDE = 0.075  # seconds from one pitch to the next
 EARLY = 0.045  # seconds before a note at which its pitch is set out for
 CLOSURE = 0.04  # seconds of quiet before a burst
+MOST_LIFT = 8.0  # dB by which a syllable is brought nearer to the others
 Wave = NDArray[np.float64]
 
 
@@ -186,14 +187,14 @@ def _levels(power: Wave, times: Wave, places: list[_Placed]) -> Wave:
         top = float(np.percentile(power[inside], 80)) if inside.any() else float(power.max())
         knots += [place.vowel, max(place.end, place.vowel + 1e-3)]
         loud += [top, top]
-    gain = np.interp(times, knots, 0.8 * (np.median(loud) - np.array(loud)))
+    gain = np.interp(times, knots, np.clip(0.8 * (np.median(loud) - np.array(loud)), -MOST_LIFT, MOST_LIFT))
     window = np.hanning(11) / np.hanning(11).sum()
     for place in places:
         held = np.flatnonzero((times >= place.vowel + 0.03) & (times < place.vowel_end - 0.02))
         if len(held) < 8:
             continue
         fall = 3.0 * np.clip((times[held] - times[held[0]] - 0.3) / 2.0, 0.0, 1.0)
-        lack = np.clip(np.percentile(power[held], 85) - fall - power[held], -4.0, 15.0)
+        lack = np.clip(np.percentile(power[held], 85) - fall - power[held], -4.0, 12.0)
         gain[held] += 0.5 * np.convolve(np.pad(lack, 5, "edge"), window, "valid")
     return np.asarray(gain)
 

@@ -28,6 +28,7 @@ LENGTHS, PITCH, LOUDNESS = "/encoder/Clip_output_0", "/encoder/Reshape_output_0"
 VOICES = Path(__file__).parent / "voices"
 STRETCH = 1.5  # vowels are said this much longer than Kokoro would, so that there is more of them to hold
 LEAST_VOWEL = 5  # time steps
+AHEAD = 5  # half steps, 62.5 ms: a symbol's sound comes this much before its place by the lengths, as its hisses show
 VOWEL_LOUDNESS = 5.0  # the least that the loudness curve may have inside of a vowel
 
 
@@ -128,7 +129,7 @@ class Speaker:
         feed["loudness"] = np.where(vowels, np.maximum(loudness, VOWEL_LOUDNESS), loudness).astype(np.float32)
         feed["pitch"] = pitch[None].astype(np.float32)
         sound = _run(third, feed).ravel().astype(np.float64)
-        edges = np.concatenate([[0.0], np.cumsum(lengths)]) * FRAME / RATE
+        edges = np.maximum(np.concatenate([[0.0], np.cumsum(lengths)]) - AHEAD / 2.0, 0.0) * FRAME / RATE
         segments = tuple(
             Segment(token, syllable, part, float(edges[i]), float(edges[i + 1]))
             for i, (token, (syllable, part)) in enumerate(zip(tokens, owners, strict=True))
@@ -185,7 +186,13 @@ def _curves(
     ]
     counts = (2 * lengths).astype(int)
     pitch = np.repeat(np.where(voiced, FLAT, 0.0), counts)
-    return pitch, np.repeat([part == "vowel" for _, part in owners], counts)
+    vowels = np.repeat([part == "vowel" for _, part in owners], counts)
+    return _earlier(pitch), _earlier(vowels)
+
+
+def _earlier(curve: NDArray[Any]) -> NDArray[Any]:
+    """A curve moved to where its symbols sound; the end, which is silent, is held."""
+    return np.concatenate([curve[AHEAD:], np.repeat(curve[-1:], AHEAD)])
 
 
 @lru_cache(maxsize=8)

@@ -22,7 +22,6 @@ from audio.song.arrange import Arrangement, Note, harmony
 from audio.song.dsp import RATE, add, fade_out, stereo
 from audio.song.files import replacing
 from audio.song.lexicon import said
-from audio.song.master import loudness
 from audio.song.score import STEPS, Part, Song, SungLine, sung
 from audio.song.singing import LEAD, Manner, SungNote
 from audio.song.speech import Segment, Speaker, Speech, style
@@ -56,13 +55,9 @@ HARMONIES = ("below", "above")  # they sing in choruses and in the outro only
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """One line of one layer: the step at which it begins in the song, and its sound at 48 kHz from LEAD seconds before that.
-
-    `kind` is its part's: choruses are louder.
-    """
+    """One line of one layer: the step at which it begins in the song, and its sound at 48 kHz from LEAD seconds before that."""
 
     layer: Layer
-    kind: str
     step: int
     sound: Wave
 
@@ -73,23 +68,23 @@ def takes(song: Song, keep: Path, span: Span, progress: Progress | None = None) 
     Raises VoiceError, ScoreError; OSError where lines cannot be kept in the folder `keep`.
     """
     speaker = Speaker()
-    todo = [each for each in _parts(song) if span.holds(each[2])]
-    for done, (layer, kind, step, line, pitches) in enumerate(todo):
+    todo = [each for each in _parts(song) if span.holds(each[1])]
+    for done, (layer, step, line, pitches) in enumerate(todo):
         if progress is not None:
             progress("singing", done, len(todo))
-        yield Take(layer, kind, step, _take(keep, speaker, layer, song, line, _notes(song, line, pitches)))
+        yield Take(layer, step, _take(keep, speaker, layer, song, line, _notes(song, line, pitches)))
     if progress is not None:
         progress("singing", len(todo), len(todo))
 
 
-def _parts(song: Song) -> Iterator[tuple[Layer, str, int, SungLine, list[int]]]:
+def _parts(song: Song) -> Iterator[tuple[Layer, int, SungLine, list[int]]]:
     for first, part in zip(song.starts(), song.parts, strict=True):
         for line in part.lines:
             for layer in LAYERS:
                 if layer.name in HARMONIES and part.kind not in ("chorus", "outro"):
                     continue
                 pitches = {"below": harmony, "above": above}.get(layer.name, _melody)(part, line)
-                yield layer, part.kind, (first - 1) * STEPS + line.syllables[0].step, line, pitches
+                yield layer, (first - 1) * STEPS + line.syllables[0].step, line, pitches
 
 
 def _melody(part: Part, line: SungLine) -> list[int]:
@@ -200,15 +195,22 @@ def _chop(song: Song, keep: Path, speaker: Speaker, layer: Layer, note: Note) ->
 
 PANS = {"lead": 0.0, "double-left": -0.7, "double-right": 0.7, "below": 0.4, "above": -0.4}
 STEM_OF = {"lead": "voice", "double-left": "doubles", "double-right": "doubles", "below": "choir", "above": "choir"}
-LOUDNESS = {"chorus": -15.0, "outro": -16.0}  # LUFS of a line by its part's kind, as what is played is louder there
-ELSEWHERE = -20.0
+LEVEL = -20.0  # dB of full scale that every take's body is brought to; the mix sets the voice above what plays
+
+
+def body(x: Wave) -> float:
+    """Level in dB of a take's sung sounds: the mean over its loud third, without breath, hiss and the loudest bursts."""
+    band = signal.sosfilt(signal.butter(2, [150.0, 5000.0], "band", fs=RATE, output="sos"), x)
+    each = round(0.02 * RATE)
+    power = np.sort((band[: len(band) // each * each].reshape(-1, each) ** 2).mean(axis=1))[::-1]
+    return float(10.0 * np.log10(power[len(power) // 50 : max(len(power) * 35 // 100, 1)].mean() + 1e-12))
 
 
 def stems(song: Song, arrangement: Arrangement, keep: Path, span: Span, progress: Progress | None = None) -> dict[str, Wave]:
     """The sung stems, each of shape (span.samples, 2): `voice`, `doubles`, `choir`, `chops`.  Raises as `takes` does."""
     out = {name: np.zeros((span.samples, 2)) for name in ("voice", "doubles", "choir")}
     for take in takes(song, keep, span, progress):
-        level = 10.0 ** ((LOUDNESS.get(take.kind, ELSEWHERE) - loudness(take.sound[:, None])) / 20.0)
+        level = 10.0 ** ((LEVEL - body(take.sound)) / 20.0)
         start = span.at(take.step) + round((take.layer.late - LEAD) * RATE)
         add(out[STEM_OF[take.layer.name]], stereo(take.sound, PANS[take.layer.name]), start, level)
     return {**out, "chops": chopped(arrangement, song, keep, span)}

@@ -158,11 +158,15 @@ def test_two_processes_sing_the_same_bytes() -> None:
 def test_a_note_is_sung_on_its_pitch_and_its_vowel_begins_on_it() -> None:
     import numpy as np
     import pyworld
+    from scipy import signal
 
     from audio.song.singing import LEAD, Manner, SungNote, analyse, sing
     from audio.song.speech import RATE, Speaker, style
 
     speech = Speaker().say(((split("sˈO"),),), style((("af_heart", 1.0),)), (False,))
+    hiss = next(segment for segment in speech.segments if segment.symbol == "s")
+    high = signal.sosfilt(signal.butter(4, 5000.0, "high", fs=RATE, output="sos"), speech.sound) ** 2
+    assert high[round(hiss.start * RATE) : round(hiss.end * RATE)].sum() > 0.85 * high.sum()  # a vowel has little above 5 kHz
     out = sing(speech, analyse(speech), (SungNote(0.0, 1.0, 69.0),), Manner(vibrato=0.0))
     pitch, times = pyworld.harvest(out, RATE, f0_floor=150.0, f0_ceil=900.0)
     held = pitch[(times > LEAD + 0.1) & (times < LEAD + 0.9)]
