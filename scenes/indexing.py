@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +18,8 @@ from scenes.stage.overlay import Run, Text
 from scenes.stage.palette import MEMORY, TEXT, THREAD
 from scenes.stage.passage import Passage, Scenery
 from scenes.stage.plane import TextPlane
-from scenes.stage.type import CODE, LABEL, NUMBER, SMALL, Align
+from scenes.stage.type import CODE, FACT, LABEL, NUMBER, SMALL, Align
+from scenes.stage.world import Ground, World
 
 RIGHT, NOTE, LINE_1, LINE_2 = 1824.0, 88.0, 262.0, 322.0  # places of the code and its note, design pixels
 ADVANCE = 0.6 * CODE.size  # of every glyph of the code face
@@ -43,7 +45,7 @@ class Indexing(Passage):
         # Cut in on the cube; the plain sinks away from the outside in, the blocks' seats stay and are lifted onto slabs.
         self.hud_shown.set(0.0, -1.0).to(1.0, self.at(1, 4), 1.0)
         light = Path([(0.0, CUT_LIGHT), (self.at(2), (44.0, 1.35, 58.0))])
-        self.prop(Scenery(lambda world, beat: light_hall(world, self._focus(beat), *light(beat))))
+        self.prop(Scenery(lambda world, beat: self._arrange(world, beat, light)))
         self.prop(Plain(hall, self._outside, lambda beat, distance: np.zeros_like(distance)))
         size, place, number = self.at(1, 3), self.at(2, 3), self.at(4)  # moments of the sung words
         tiers.tray.to(1.0, self.at(1, 2), 1.0, overshoot)
@@ -56,8 +58,7 @@ class Indexing(Passage):
         for b in range(hall.blocks):
             label = f"block {b}" if b == 0 else str(b)
             front = Track(0.0).to(1.0, self.at(1, 1.25 + 1.75 * b / hall.blocks), 0.3, arrive).to(0.0, self.at(2, 1.5), 0.4)
-            foot = (hall.x(0) - 1.1, hall.y(b) - 0.7, 0.02)
-            signs.append((TextPlane.lying(str(b), LABEL, foot, 1.3, -4.0, "right"), front))
+            signs.append((TextPlane.standing(str(b), FACT, (hall.x(0) - 1.3, hall.y(b), 0.1), 0.95, -4.0, "right"), front))
             side = Track(0.0).to(1.0, place + 1.5 * b / hall.blocks, 0.3, arrive).to(0.0, self.at(6, 4), 0.5)
             inward: Align = "right" if b == 0 else "centre"
             self.text(
@@ -195,6 +196,12 @@ class Indexing(Passage):
         x, y = self.hall.x(float(turned_away.mean())), self.hall.y(self.hall.blocks - 1)
         return lambda beat: (x, y, float(self.tiers.tier(beat)[-1]) + FENCE_HEIGHT)
 
+    def _arrange(self, world: World, beat: float, light: Path) -> None:
+        light_hall(world, self._focus(beat), *light(beat))
+        there = ramp(beat, 1.0, 3.0)
+        world.light = replace(world.light, ambient=0.28 - 0.1 * there, sheen=0.16 - 0.07 * there, bloom=1.0 + 0.5 * there)
+        world.ground = replace(world.ground or Ground(), reflect=0.5 + 0.4 * there)
+
     def _focus(self, beat: float) -> tuple[float, float]:
         share = ramp(beat, 0.0, 4.0, smooth)
         mx, my = self.hall.middle
@@ -213,7 +220,10 @@ class Indexing(Passage):
         return lift + 0.5 * _bump(beat - self.at(2, 3) - 1.5 * t / threads)
 
     def _heat(self, beat: float, blocks: int, threads: int) -> Floats:
-        return np.clip(self._hop(beat, blocks, threads) * 2.2, 0.0, 1.0)
+        """Lit as it hops; a block that has its number glows on for a beat."""
+        since = beat - self.at(1, 1.5) - 1.75 * np.arange(blocks)[:, None] / blocks
+        glow = np.where(since > 0.0, np.exp(-np.maximum(since, 0.0) / 0.7), 0.0) * (1.0 - ramp(beat, self.at(2), 2.0))
+        return np.clip(np.maximum(self._hop(beat, blocks, threads) * 2.2, glow), 0.0, 1.0)
 
 
 def _bump(beat: Floats) -> Floats:

@@ -142,11 +142,13 @@ class Tiers:
         tint = np.array(IDLE) + busy[..., None] * (WORKING - np.array(IDLE))
         tint = tint + (0.7 * front)[..., None] * (np.array(COMPUTE) - tint)
         tint = tint * (1.0 - 0.7 * hollow[..., None])
+        heat = np.clip(self.heat(beat, hall.blocks, hall.threads), 0.0, 1.0)
+        hot = 0.75 * heat * (1.0 - busy) * (self.trace is not None)
+        tint = tint + hot[..., None] * (np.array(COMPUTE) - tint)
         origin = np.stack([x - SEAT / 2, y - SEAT / 2, base + np.maximum(hops, 0.0)], -1)
         size = np.stack([np.full_like(x, SEAT), np.full_like(x, SEAT), height], -1)
-        heat = np.clip(self.heat(beat, hall.blocks, hall.threads), 0.0, 1.0)
-        edge = 0.6 + 0.6 * heat + 0.3 * front
-        world.add(Boxes.of(origin[keep], size[keep], tint[keep], emission=(0.08 * busy + 0.3 * front)[keep], edge=edge[keep]))
+        edge, glow = 0.6 + 0.6 * heat + 0.3 * front, 0.12 * busy + 0.3 * front + 0.4 * hot
+        world.add(Boxes.of(origin[keep], size[keep], tint[keep], emission=glow[keep], edge=edge[keep]))
         # under the followed cube stands what it has climbed: a pillar as high as its own share
         own = float(rise[hall.block, hall.thread])
         if own > 0.004:
