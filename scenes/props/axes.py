@@ -83,14 +83,14 @@ def off_the_beam(chart: Chart, view: View, lens: Lens, box: Box, beat: float) ->
 
 def off_the_towers(towers: Iterable[Tower], view: View, box: Box, beat: float) -> float:
     """1 for a numeral that no tower stands behind, 0 for one that would stick to a tower, smooth between."""
-    shown = 1.0
-    for tower in towers:
-        if tower.rise(beat) > 0.0:
-            lot, top = tower.lot, tower.summit(beat)
-            across, down, _ = view(beat, np.array([(lot.x + s, lot.y, z) for s in (-TOWER, TOWER) for z in (FLOOR, top)])).T
-            gap = max(across.min() - box[2], box[0] - across.max(), down.min() - box[3])
-            shown = min(shown, max(0.0, gap / 20.0))
-    return shown
+    stand = [(tower.lot, tower.summit(beat)) for tower in towers if tower.rise(beat) > 0.0]
+    if not stand:
+        return 1.0
+    corners = [(lot.x + s, lot.y, z) for lot, top in stand for s in (-TOWER, TOWER) for z in (FLOOR, top)]
+    seen = view(beat, np.array(corners)).reshape(-1, 4, 3)
+    across, down = seen[..., 0], seen[..., 1]
+    gap = np.maximum.reduce([across.min(1) - box[2], box[0] - across.max(1), down.min(1) - box[3]]).min()
+    return float(min(1.0, max(0.0, gap / 20.0)))
 
 
 def edge(view: View, height: Callable[[float], float], beat: float) -> Vector:
