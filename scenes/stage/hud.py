@@ -76,7 +76,7 @@ class Hud:
         ratio, right = self.achieved(canvas.beat), DESIGN_WIDTH - MARGIN
         if ratio is None:
             return
-        canvas.write(ratio.heading, SMALL, right, 76, "right", shown, "hud")
-        canvas.claim(ratio.figure, NUMBER.coloured(COMPUTE), right, 146, "right", shown)
-        canvas.write(ratio.of, SMALL.coloured(TEXT), right, 186, "right", shown, "hud")
+        canvas.write(ratio.heading, SMALL, right, 80, "right", shown, "hud")
+        canvas.claim(ratio.figure, NUMBER.coloured(COMPUTE), right, 149, "right", shown)
+        canvas.write(ratio.of, SMALL.coloured(TEXT), right, 188, "right", shown, "hud")
         canvas.write(ratio.peak, SMALL, right, 229, "right", shown, "hud")
