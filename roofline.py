@@ -304,6 +304,36 @@ main.add_command(page)
 
 
 @main.command()
+@click.argument("scenes", nargs=-1, metavar="[SCENE ...]")
+@click.option("-q", "--quality", type=click.Choice(["l", "m", "h", "k"]), default="l", show_default=True,
+              help="Of the drafts; single frames are drawn in h, or in k.")  # fmt: skip
+@click.option("--fps", type=click.IntRange(1, 240), help="Frames a second, instead of the quality's own.")
+@measurements
+@track_option
+@steered
+@click.option("--port", type=click.IntRange(1, 65535), help="The page's port (default: 8460, or the next that is free).")
+@click.option("--no-open", is_flag=True, help="Do not open the page in the browser.")
+def preview(
+    scenes: tuple[str, ...], quality: str, fps: int | None, specs: tuple[str, ...], track: str | None, asked: Asked,
+    port: int | None, no_open: bool,
+) -> None:  # fmt: skip
+    """Play drafts of the scenes on a page of this machine, and draw them again as their sources are saved.
+
+    The page steps by beat and by frame, and says which scenes are stale and why. Only this machine can open it.
+    """
+    from audio.beats.listen import listen
+    from measure.dataset import Dataset
+    from scenes import film
+    from scenes.preview import start
+    from scenes.render.quality import QUALITIES
+
+    film.order_with(scenes)
+    dataset = Dataset.open(specs)
+    session = start.session_of(scenes, QUALITIES[quality].at(fps), dataset.specs, listen(track, asked).track)
+    start.start(session, port, not no_open)
+
+
+@main.command()
 def doctor() -> None:
     """Check everything that a render or a measurement needs, and say how to cure what is missing."""
     from scenes.render import doctor as check

@@ -31,6 +31,7 @@ OURS = ("scenes", "measure", "audio", "kernels")
 LIBRARIES = ("manim", "numpy", "numba", "av", "pillow", "scipy", "pycairo")
 ROOT = Path(film.__file__).resolve().parents[1]
 FONTS = ROOT / "scenes" / "stage" / "fonts"
+NO_MODULES = ("schema", "row", "rungs shown before", "timeline", "encoder", "fonts", "python", *LIBRARIES)  # other parts
 SEGMENT_CODE = "scenes.render.segment"  # draws the frames, so that it belongs to every closure
 LYRIC_REACH = 2.0  # seconds around a passage in which a lyric line may still, or already, be on screen
 
@@ -93,6 +94,11 @@ def timeline_span(timeline: Timeline, row: Row) -> str:
         {name: cue for name, cue in sorted(timeline.cues.items()) if start - 1e-9 <= cue <= end + 1e-9},
         timeline.duration if final else None,
     ])  # fmt: skip
+
+
+def source_of(part: str) -> Path | None:
+    """The file of a part that is a module, or of any module of ours; None for other parts."""
+    return None if part in NO_MODULES or part.startswith("transition ") else _path(part)
 
 
 def _assigns(node: ast.AST, name: str) -> bool:

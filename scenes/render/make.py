@@ -147,18 +147,27 @@ def still(request: Request, bar: int, beat: float, target: Path, cache: Cache | 
         raise RequestError(
             f"{row.name} bar {bar} beat {beat:g}: the scene has bars 1 to {bars} of {beats_in(row, timeline)} beats"
         )
+    frame = min(clock.frame(clock.moment(bar, beat)), clock.end - 1)
+    draw_frame(request, frame, target, cache)
+    return frame
+
+
+def draw_frame(request: Request, frame: int, target: Path, cache: Cache | None = None) -> None:
+    """Write one frame of a request's first scene, by its number in the film, as PNG.  Raises RequestError, RenderError."""
+    row = request.rows[0]
+    clock = Clock.of(request.timeline, row, request.quality.fps)
+    if not clock.start <= frame < clock.end:
+        raise RequestError(f"{row.name} has frames {clock.start} to {clock.end - 1}, no frame {frame}")
     if target.suffix.lower() != ".png":
         raise RequestError(f"{target}: a still is a PNG: name a file that ends in .png")
     master.check_target(target)
-    frame = min(clock.frame(clock.moment(bar, beat)), clock.end - 1)
     store = cache or Cache()
     with store.scratch() as scratch, master.whole_file(target.absolute()) as part:
         shot = scratch / "still.png"
-        shots = draw([_job(request, Segment(row, bar, bar, frame, frame + 1), shot)], request.quality, 1, scratch)
+        shots = draw([_job(request, Segment(row, 1, 1, frame, frame + 1), shot)], request.quality, 1, scratch)
         for _ in _traced(shots, store.root / "last-error.txt"):
             pass
         part.write_bytes(shot.read_bytes())
-    return frame
 
 
 def beats_in(row: Row, timeline: Timeline) -> str:
