@@ -84,10 +84,10 @@ def _music(request: Request, lookups: Sequence[Lookup]) -> dict[str, Any]:
         beats += [[round(clock.seconds(clock.moment(bar) + k) - start, 4), bar, k + 1] for k in moments]
     section = timeline.section_at(row.first_bar)
     words = [
-        [word.text, round(word.start - start, 3), round(word.end - start, 3)]
+        [word.text, round(max(word.start - start, 0.0), 3), round(word.end - start, 3)]
         for line in timeline.lines
         for word in line.words
-        if clock.start <= word.start * fps < clock.end
+        if clock.start < word.end * fps and word.start * fps < clock.end
     ]
     return {
         "bars": row.bars, "first_bar": row.first_bar, "first": clock.start, "frames": clock.end - clock.start, "fps": fps,

@@ -68,7 +68,7 @@ let figures = [];
 function buildFigures() {
   figures = player.music.claims.map((claim) => {
     const node = make("li", {}, make("button", { type: "button", onclick: () => seek(claim.first) }, claim.text),
-      make("span", {}, make("span", { class: "key" }, claim.key), ` ${claim.source}, ${claim.device}`));
+      make("span", {}, make("span", { class: "key" }, ...claim.key.split(/(?<=\.)/).flatMap((part) => [part, make("wbr")])), ` ${claim.source}, ${claim.device}`));
     return { node, ...claim };
   });
   $("shown").replaceChildren(...figures.map((figure) => figure.node));
