@@ -42,7 +42,7 @@ def _fields(quality: Quality) -> tuple[str, int, int, int, str, int]:
 
 def start(session: Session, port: int | None, opened: bool) -> None:
     """Serve a session until Ctrl-C or a polite kill.  Raises RequestError where no port is free."""
-    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    before = signal.signal(signal.SIGTERM, _interrupt)
     desk = Desk(session, session.names[0] if session.names else "")
     watcher = Watcher(desk.files, [ROOT / "scenes"], desk.saved)
     try:
@@ -58,6 +58,10 @@ def start(session: Session, port: int | None, opened: bool) -> None:
         signal.signal(signal.SIGTERM, before)
         watcher.stop()
         desk.close()
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def serve(desk: Desk, port: int | None) -> Server:

@@ -328,7 +328,8 @@ def test_one_drawing_at_a_time_the_newest_request_first(monkeypatch: pytest.Monk
     desk.close()
 
 
-def test_ctrl_c_ends_it_and_all_its_processes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_ends_it_and_all_its_processes(tmp_path: Path, sign: signal.Signals) -> None:
     environment = {**os.environ, "ROOFLINE_CACHE": str(tmp_path), "MARK": str(tmp_path), "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, str(ROOT / "roofline.py"), "preview", "title", "--no-open", "--fps", "2"]
     started = subprocess.Popen(
@@ -337,7 +338,7 @@ def test_ctrl_c_ends_it_and_all_its_processes(tmp_path: Path) -> None:
     assert started.stdout is not None
     assert started.stdout.readline().startswith("http://127.0.0.1:")
     children = descendants(started.pid) if sys.platform == "linux" else []
-    started.send_signal(signal.SIGINT)
+    started.send_signal(sign)
     _, errors = started.communicate(timeout=PATIENCE)
     assert started.returncode == 0 and "Traceback" not in errors, errors
     if sys.platform == "linux":
