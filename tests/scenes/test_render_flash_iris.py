@@ -72,7 +72,8 @@ def iris(frames: Sequence[Frame]) -> set[str]:
 
 PAIRS = {
     "black and white": (BLACK, WHITE), "black and red": (BLACK, RED), "grey and red, as light": (grey(0.2126), RED),
-    "blue and red": (BLUE, RED), "black and magenta": (BLACK, MAGENTA), "too small a change": (grey(0.2), grey(0.28)),
+    "blue and red": (BLUE, RED), "blue and brick": (BLUE, (255, 90, 90)),
+    "black and magenta": (BLACK, MAGENTA), "too small a change": (grey(0.2), grey(0.28)),
     "too light": (grey(0.84), grey(0.98)),
 }  # fmt: skip
 
