@@ -8,6 +8,7 @@ layouts are those of the PTX ISA: "Asynchronous warpgroup level matrix instructi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,9 @@ SHARE_OF_L2 = 24 << 20
 """Bytes of K and V that blocks use at the same time where causal tiles of all lengths are taken longest first: half of the L2
 of an H200, so that the rest of what goes by does not push them out."""
 
+RIDGE = 160.0
+"""FLOP a byte below which DRAM binds (700 TFLOP/s over 4.5 TB/s, an H200): there a head's K and V are read once and dropped."""
+
 
 def queries(constants: Mapping[str, int]) -> int:
     """Queries of a block."""
@@ -53,10 +57,31 @@ def queries(constants: Mapping[str, int]) -> int:
 
 
 def together(problem: Attention, blocks: int) -> int:
-    """Heads whose tiles of queries are taken at the same time; one after the other where blocks do not stay."""
-    if not blocks or not problem.causal:
+    """Heads whose tiles of queries are taken at the same time; one after the other where blocks do not stay.
+
+    Of the numbers whose K and V share L2, the one with which the last block ends first; the largest of equals.
+    """
+    if not blocks or not problem.causal or problem.flop < RIDGE * problem.compulsory_bytes:
         return 1
-    return max(1, min(problem.all_heads, SHARE_OF_L2 // (2 * problem.seq * HEAD_DIM * BF16)))
+    most = max(1, min(problem.all_heads, SHARE_OF_L2 // (2 * problem.seq * HEAD_DIM * BF16)))
+    rows = tiles(problem.seq, PERSISTENT["GROUPS"] * QUERIES)
+    return min(range(most, 0, -1), key=lambda count: longest(rows, problem.all_heads, count, blocks))
+
+
+@cache
+def longest(rows: int, heads: int, count: int, blocks: int) -> int:
+    """Steps of the block with most of them: `rows` causal tiles of queries a head, `count` heads together, longest first.
+
+    Tile r of a head has r + 1 tiles of keys, and what it begins and ends with takes as long as one more.
+    """
+    import numpy
+
+    items = numpy.arange(rows * heads)
+    first = items // (count * rows) * count
+    row = rows - 1 - (items - first * rows) // numpy.minimum(count, heads - first)
+    turn, block = items // blocks, items % blocks
+    block = numpy.where(turn % 2 == 1, blocks - 1 - block, block)  # to and fro, as the kernel's `item_of`
+    return int(numpy.bincount(block, row + 2).max())
 
 
 def step(problem: Attention, constants: Mapping[str, int], blocks: int = 0) -> Step:

@@ -35,7 +35,8 @@ ROLES: Mapping[str, int] = {
 }  # fmt: skip
 PERSISTENT: Mapping[str, int] = {**ROLES, "GROUP": 16, "RUNG": 10}
 STORES: Mapping[str, int] = {**PERSISTENT, "BOXES": 2, "RUNG": 11}
-CLUSTERS: Mapping[str, int] = {**STORES, "CLUSTER": 2, "GROUP": 8, "RUNG": 12}
+CLUSTERS: Mapping[str, int] = {**STORES, "BM": 256, "BN": 128, "CLUSTER": 2, "GROUP": 4, "RUNG": 12}
+"""Blocks of as many outputs, but tall: a pair covers 512 x 128.  The products and rooms of a stage stay the same."""
 
 BLOCKS = 132
 """Blocks of a persistent grid: the SMs of an H100 SXM or H200; right, if not as fast, on any other number of them."""

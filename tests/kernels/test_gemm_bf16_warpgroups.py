@@ -41,8 +41,8 @@ COUNTED = {
     "persistent": {"HGMMA": 4, "UTMALDG": 5, "STG": 64, "USETMAXREG": 2},
     # 16 x 16 values of a warp an instruction, 16 of them for 256 columns; a box of 64 columns each
     "stores": {"HGMMA": 4, "UTMALDG": 5, "STSM": 16, "UTMASTG": 4, "USETMAXREG": 2},
-    # half as many parts of B
-    "clusters": {"HGMMA": 4, "UTMALDG": 3, "STSM": 16, "UTMASTG": 4, "USETMAXREG": 2},
+    # two halves of 64 rows; A and one of the two parts of B
+    "clusters": {"HGMMA": 8, "UTMALDG": 2, "STSM": 16, "UTMASTG": 4, "USETMAXREG": 2},
 }
 
 
@@ -77,7 +77,12 @@ def test_other_architectures_are_refused_with_a_reason(kernel: Kernel) -> None:
 
 @pytest.mark.parametrize(
     ("problem", "tiles", "pairs"),
-    [(LARGE, 64 * 32, 32 * 32), (Problem(129, 264, 64), 2 * 2, 1 * 2), (Problem(8, 8, 8), 1, 1), (Problem(257, 256, 64), 3, 2)],
+    [
+        (LARGE, 64 * 32, 16 * 64),
+        (Problem(129, 264, 64), 2 * 2, 1 * 3),
+        (Problem(8, 8, 8), 1, 1),
+        (Problem(513, 256, 64), 5, 2 * 2),
+    ],
 )
 def test_tiles_and_pairs_of_them_cover_the_output(problem: Problem, tiles: int, pairs: int) -> None:
     assert launch_roles(PERSISTENT)(problem).grid == (tiles, 1, 1)
@@ -113,7 +118,7 @@ def test_rows_of_whole_16_bytes_go_by_maps_and_others_by_pointers(kernel: Kernel
         assert kernel.launch(problem).constants["GUARD"] == 1
     a, b, c = kernel.operands(Problem(100, 40, 24), *arrays)
     assert kernel.launch(Problem(100, 40, 24)).constants["GUARD"] == 0
-    assert a == ((100, 24), (128, 64), (48,), 256)
+    assert a == ((100, 24), (kernel.tile[0], 64), (48,), 256)
     assert b == ((24, 40), (64, 64), (80,), 512)
     assert c == (((100, 40), (64, 64), (80,), 768) if kernel.name in ("stores", "clusters") else arrays[2])
 
