@@ -42,7 +42,7 @@ def spans(timeline: Timeline) -> list[tuple[float, float]]:
     starts = [line.start for line in timeline.lines]
     return [
         (line.start, min(line.end, max(line.start, after - GAP)))
-        for line, after in zip(timeline.lines, [*starts[1:], float("inf")], strict=True)
+        for line, after in zip(timeline.lines, [*starts, float("inf")][1:], strict=True)
     ]
 
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from audio import timeline_file, tracks
 from audio.tracks import Track
-from measure.dataset import MEASUREMENTS, Dataset
-from scenes.render.errors import RequestError
+from measure.dataset import MEASUREMENTS, Dataset, known_names
+from scenes.render.errors import RequestError, exits
 from scenes.render.master import whole_file
 from scenes.render.plan import Segment
 from scenes.render.quality import Quality
@@ -62,11 +62,11 @@ def write(film: Path, quality: Quality, spans: Sequence[Span], dataset: Dataset,
         "spans": [asdict(span) for span in spans],
         "track": {
             "title": track.timeline.title,
-            "file": _named(track.path),
+            "file": _named(track.path, film),
             "sha256": _digest(track.path),
             "timeline": timeline_file.to_json(track.timeline),
         },
-        "measurements": [{"file": _named(Path(spec)), "sha256": _digest(Path(spec))} for spec in dataset.specs],
+        "measurements": [{"file": _named(Path(spec), film), "sha256": _digest(Path(spec))} for spec in dataset.specs],
         "claims": [asdict(claim) for claim in claims],
     }
     target = path_of(film)
@@ -76,13 +76,18 @@ def write(film: Path, quality: Quality, spans: Sequence[Span], dataset: Dataset,
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The content of a claims file.  Raises RequestError where it is none."""
+    """The content of a claims file, with the files that it names where they are now.  Raises RequestError where it is none."""
     try:
         body = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise RequestError(f"{path}: expected the claims of a film, found none: {error}") from None
     if not isinstance(body, dict) or not isinstance(body.get("claims"), list):
         raise RequestError(f"{path}: expected the claims of a film, found another document")
+    try:
+        for entry in (*([body["track"]] if "track" in body else []), *body["measurements"]):
+            entry["file"] = _found(entry["file"], path)
+    except (KeyError, TypeError):
+        raise RequestError(f"{path}: does not say which files the film was made from: render it again") from None
     return body
 
 
@@ -120,20 +125,35 @@ def dataset_of(body: Mapping[str, Any]) -> Dataset:
 def track_of(body: Mapping[str, Any], name: str | None = None) -> Track:
     """The track that a film was laid over: its sound where it lay, or where `name` says, and the timeline that the film has.
 
-    Raises TrackError, TimelineError.
+    Raises RequestError, TrackError, TimelineError.
     """
+    if "track" not in body:
+        raise RequestError("the claims of the film name no track: render it again")
     told = body["track"]
     asked = name or told["file"]
-    if "timeline" not in told or asked in tracks.names():
+    if "timeline" not in told:
         return tracks.open(asked)
-    if not Path(asked).is_file():
+    path = tracks.open(asked).path if asked in tracks.names() else Path(asked)
+    if not path.is_file():
         raise tracks.TrackError(f"track {asked!r}: no such file: name the sound that the film was made with, with --track")
-    return Track(Path(asked), timeline_file.from_json(told["timeline"], body["film"]))
+    return Track(path, timeline_file.from_json(told["timeline"], body["film"]))
 
 
-def _named(path: Path) -> str:
-    """A file that comes with the project by its bare name, any other by its path."""
-    return path.stem if path.parent == MEASUREMENTS else str(path)
+def _named(path: Path, film: Path) -> str:
+    """A file that comes with the project by its bare name, one below the film's folder from there, any other from the root."""
+    path, folder = path.absolute(), film.absolute().parent
+    if path.parent in (MEASUREMENTS, tracks.HERE):
+        return path.stem
+    return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)
+
+
+def _found(name: str, claims: Path) -> str:
+    """Where a file that claims name is: as they name it, else beside them, having moved with the film; a bare name as it is."""
+    if name in (*tracks.names(), *known_names()):
+        return name
+    folder = claims.absolute().parent
+    places = (folder / name, Path(name).absolute(), folder / Path(name).name)
+    return str(next((place for place in places if place.is_file()), places[0]))
 
 
 def _digest(path: Path) -> str:
@@ -141,7 +161,9 @@ def _digest(path: Path) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Check the claims of films; 0 when all hold."""
+    """Check the claims of films; 0 when all hold.  Raises what reading them raises."""
+    if not arguments:
+        raise RequestError("name the claims of a film: FILM.claims.json")
     wrong = 0
     for name in arguments:
         body = read(Path(name))
@@ -152,4 +174,5 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    with exits():
+        sys.exit(main(sys.argv[1:]))

@@ -78,7 +78,8 @@ def check(film: Path) -> tuple[Violation, ...]:
             frames = (np.asarray(frame.to_ndarray(format="rgb24"), np.uint8) for frame in container.decode(video=0))
             return scan(frames, float(rate))
     except (av.error.FFmpegError, IndexError, OSError) as error:
-        raise RequestError(f"{film}: cannot be read as a film: {error}") from None
+        why = (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
+        raise RequestError(f"{film}: cannot be read as a film: {why}") from None
 
 
 def scan(frames: Iterable[NDArray[np.uint8]], fps: float) -> tuple[Violation, ...]:

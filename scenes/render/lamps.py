@@ -25,7 +25,7 @@ from audio.decode import RATE, decode, to_array
 from audio.timeline import Timeline
 from scenes.render import claims_file
 from scenes.render.claims_file import Span
-from scenes.render.errors import RenderError, RequestError
+from scenes.render.errors import RenderError, RequestError, exits
 from scenes.stage.hud import LAMP_OFF, LAMP_ON, LAMP_RADIUS, lamp_places
 from scenes.stage.type import DESIGN_HEIGHT
 
@@ -108,6 +108,8 @@ def read_lamps(
     times: list[float] = []
     seen: list[list[bool]] = []
     with av.open(str(film)) as container:
+        if not container.streams.video:
+            raise RequestError(f"{film}: expected a film, found no picture")
         stream = container.streams.video[0]
         if stream.average_rate is None or stream.time_base is None:
             raise RequestError(f"{film}: expected a film, found no frame rate")
@@ -180,6 +182,8 @@ def _samples(frames: int, fps: float) -> int:
 def decoded_sound(film: Path) -> NDArray[np.int16]:
     """The film's decoded sound, (n, 2) int16 at 48 kHz, each sample at its own time in the file."""
     with av.open(str(film)) as container:
+        if not container.streams.audio:
+            raise RequestError(f"{film}: holds no sound")
         stream = container.streams.audio[0]
         resampler = av.AudioResampler("s16", "stereo", RATE)
         blocks: list[NDArray[np.int16]] = []
@@ -212,4 +216,5 @@ def main(films: Sequence[Path], name: str | None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with exits():
+        main()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+import av.error
+
 from scenes.render import claims_file, flash
 from scenes.render.check import captions, container, hues, letters, sound, sync
 from scenes.render.check.film import Film
 from scenes.render.check.outcome import Fault, Outcome
+from scenes.render.errors import RequestError
 
 
 def flashes(film: Film) -> Outcome:
@@ -41,9 +44,13 @@ CHECKS: dict[str, Callable[[Film], Outcome]] = {
 
 
 def run(film: Film, names: Sequence[str] = ()) -> Iterator[Outcome]:
-    """The outcomes of the checks by those names, or of all."""
+    """The outcomes of the checks by those names, or of all.  Raises RequestError for a film that does not decode to its end."""
     for name in names or CHECKS:
-        yield CHECKS[name](film)
+        try:
+            yield CHECKS[name](film)
+        except av.error.FFmpegError as error:
+            why = (error.strerror or type(error).__name__).lower()
+            raise RequestError(f"{film.path}: cannot be read to its end: {why}: copy or render it again") from None
 
 
 __all__ = ["CHECKS", "Fault", "Film", "Outcome", "claims", "flashes", "run"]

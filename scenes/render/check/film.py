@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import av
+import av.error
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,10 +40,18 @@ class Film:
     def open(cls, path: Path, track: str | None = None, specs: tuple[str, ...] = ()) -> Film:
         """Read what lies beside a film.
 
-        Raises RequestError where the film or its claims are missing, or the track is another than the one it was made with.
+        Raises RequestError where the film or its claims are missing, what it holds is no film, or the track is another than the
+        one it was made with.
         """
         if not path.is_file():
             raise RequestError(f"{path}: no such film: render it first, or name the one that you have")
+        try:
+            with av.open(str(path)) as container:
+                kinds = [stream.type for stream in container.streams]
+        except (av.error.FFmpegError, OSError) as error:
+            raise RequestError(f"{path}: cannot be read as a film: {(error.strerror or 'unknown reason').lower()}") from None
+        if not {"video", "audio"} <= set(kinds):
+            raise RequestError(f"{path}: expected a film with picture and sound, found {', '.join(kinds) or 'neither'}")
         beside = claims_file.path_of(path)
         if not beside.is_file():
             raise RequestError(f"{path}: its claims are missing: expected {beside.name} beside it, as `render` leaves it")
