@@ -18,6 +18,7 @@ from pathlib import Path
 
 from kernels.attention.ladder import LADDER as ATTENTION
 from kernels.gemm_bf16.ladder import LADDER as GEMM_BF16
+from kernels.gemm_bf16.warpgroups import MATH_ROOF as WARPGROUPS
 from kernels.gemm_fp32.ladder import LADDER as GEMM_FP32
 from kernels.gemv.ladder import LADDER as GEMV
 from measure.access_model import SECTOR, WAVEFRONT_BYTES
@@ -34,6 +35,9 @@ METRICS = (WAVEFRONTS, L2_SECTORS, DRAM_READ, DRAM_WRITE, ISSUE_ACTIVE)
 STALL_PREFIX = "smsp__average_warps_issue_stalled_"
 STALL_SUFFIX = "_per_issue_active.ratio"
 LEVELS: tuple[Level, ...] = ("load_path", "l2", "dram")
+UNSEEN = ("load_path",)
+"""Levels at which products of warpgroups and the copy engine go past the counter, which sees what warps load and store."""
+
 MIN_SHARE = 0.005
 SECONDS = 240
 
@@ -103,14 +107,19 @@ def by_rung(entries: Mapping[str, Sequence[str]], rows: Sequence[Mapping[str, st
 
 
 def with_counters(ladder: Ladder, counters: Mapping[str, Mapping[str, Quantity]]) -> Ladder:
-    """The ladder with counted bytes beside the modelled ones, and the other counters in their own field."""
+    """The ladder with counted bytes beside the modelled ones, and the other counters in their own field.
+
+    What a counter does not see is no count of a level: rungs of warpgroups keep the modelled bytes of the load path alone.
+    """
     rungs = []
     for rung in ladder.rungs:
         left = dict(counters.get(rung.name, {}))
         traffic = dict(rung.traffic)
         for level in LEVELS:
             if level in left:
-                traffic[level] = replace(traffic.get(level, Traffic()), counters=left.pop(level))
+                counted = left.pop(level)
+                if level not in UNSEEN or rung.math_roof != WARPGROUPS:
+                    traffic[level] = replace(traffic.get(level, Traffic()), counters=counted)
         rungs.append(replace(rung, traffic=traffic, counters=left))
     return replace(ladder, rungs=tuple(rungs))
 

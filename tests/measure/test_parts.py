@@ -93,6 +93,16 @@ def test_counted_bytes_go_beside_the_modelled_ones() -> None:
     assert found.traffic["load_path"].best == counted["load_path"] and set(found.counters) == {"issue_active"}
 
 
+def test_a_counter_of_warps_does_not_replace_what_warpgroups_read() -> None:
+    """wgmma reads shared memory, and the copy engine writes it, past the pipe whose wavefronts are counted; L2 sees all."""
+    levels = {level: Traffic(model=Quantity(10.0, "B", "derived")) for level in ("load_path", "l2")}
+    counted = {level: Quantity(2.0, "B", "measured") for level in levels}
+    rung = Rung("one", "One", "", traffic=levels, math_roof="bf16_wgmma")
+    found = with_counters(Ladder("t", "p", "d", None, "bf16_mma", None, (rung,)), {"one": counted}).rungs[0]
+    assert found.traffic["load_path"] == levels["load_path"] and found.traffic["l2"].best == counted["l2"]
+    assert found.counters == {}
+
+
 def test_rate_turns_times_round() -> None:
     """2e12 FLOP in 1, 2 and 4 s: 2, 1 and 0.5 TFLOP/s."""
     found = rate(2e12, [4.0, 1.0, 2.0])
