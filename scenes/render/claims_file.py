@@ -86,8 +86,14 @@ def read(path: Path) -> dict[str, Any]:
     try:
         for entry in (*([body["track"]] if "track" in body else []), *body["measurements"]):
             entry["file"] = _found(entry["file"], path)
-    except (KeyError, TypeError):
-        raise RequestError(f"{path}: does not say which files the film was made from: render it again") from None
+        for kind, entries in ((Span, body["spans"]), (Claim, body["claims"])):
+            for entry in entries:
+                kind(**entry)
+    except (KeyError, TypeError) as error:
+        what = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise RequestError(
+            f"{path}: expected the claims of a film as render writes them, found {what}: render it again"
+        ) from None
     return body
 
 
@@ -136,7 +142,7 @@ def track_of(body: Mapping[str, Any], name: str | None = None) -> Track:
     path = tracks.open(asked).path if asked in tracks.names() else Path(asked)
     if not path.is_file():
         raise tracks.TrackError(f"track {asked!r}: no such file: name the sound that the film was made with, with --track")
-    return Track(path, timeline_file.from_json(told["timeline"], body["film"]))
+    return Track(path, timeline_file.from_json(told["timeline"], str(body.get("film", "the film"))))
 
 
 def _named(path: Path, film: Path) -> str:

@@ -103,7 +103,7 @@ def test_the_film_keeps_its_own_timeline(here: Path) -> None:
 @pytest.mark.parametrize("body", [{"claims": []}, {"claims": [], "track": {}, "measurements": []}, {"claims": [], "track": 1}])
 def test_claims_of_no_film_are_one_line(here: Path, body: dict[str, object]) -> None:
     (here / "film.claims.json").write_text(json.dumps(body))
-    with pytest.raises(RequestError, match=r"film\.claims\.json: does not say which files"):
+    with pytest.raises(RequestError, match=r"film\.claims\.json: expected the claims of a film as render writes them, found "):
         claims_file.read(here / "film.claims.json")
 
 

@@ -57,11 +57,17 @@ class Film:
             raise RequestError(f"{path}: its claims are missing: expected {beside.name} beside it, as `render` leaves it")
         body = claims_file.read(beside)
         music = claims_file.track_of(body, track)
-        if hashlib.sha256(music.path.read_bytes()).hexdigest() != body["track"]["sha256"]:
+        if hashlib.sha256(music.path.read_bytes()).hexdigest() != body["track"].get("sha256"):
             raise RequestError(f"{path}: was made with another sound than {music.path} holds: name that one with --track")
         dataset = Dataset.open(list(specs)) if specs else claims_file.dataset_of(body)
         spans = tuple(Span(**span) for span in body["spans"])
-        return cls(path, body, music, dataset, spans, int(body["fps"]), (int(body["size"][0]), int(body["size"][1])))
+        try:
+            size = int(body["size"][0]), int(body["size"][1])
+            film = cls(path, body, music, dataset, spans, int(body["fps"]), size)
+            film.frames  # noqa: B018
+        except (KeyError, TypeError, ValueError, IndexError):
+            raise RequestError(f"{beside}: expected the size, frames and rate of the film: render it again") from None
+        return film
 
     @property
     def frames(self) -> int:
