@@ -54,5 +54,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("skipped_tile", "stores", '"r"(col0 + j * 64), "r"(row0)', '"r"(col0), "r"(row0)'),
     # both blocks of a cluster fetch the first half of B
     Mutant("stale", "clusters", "int j = rank * EACH; j < rank * EACH + EACH; ++j", "int j = 0; j < EACH; ++j"),
+    # both compute the upper tile
+    Mutant("skipped_tile", "clusters", "* CLUSTER + rank) * BM", "* CLUSTER) * BM"),
     Mutant("nan", "clusters", '"f"(second), "f"(first)', '"f"(second), "f"(0.0f / 0.0f)'),
 )
