@@ -1,7 +1,7 @@
 """A process of the preview: it imports the libraries, waits for one command, does it with the sources as they are then, ends.
 
 One JSON object on its standard input: `{"do": "survey" | "draw" | "frame", "session", "scene", "frame"}`; on its standard
-output JSON lines: `{"film"}`, `{"scene"}`, `{"done", "of"}` while frames are drawn; at last `{"end"}`, or `{"error", "trace"}`.
+output JSON lines: `{"film"}`, `{"scene"}`, `{"say"}`, `{"done", "of"}`; at last `{"end"}`, or `{"error", "trace"}`.
 What scenes print goes to standard error.
 """
 
@@ -29,6 +29,7 @@ LIBRARIES = ("attrs", "av", "cattrs", "numba", "numpy", "PIL.Image", "rich.progr
 KEPT = 2  # drafts of a scene: the one that a page may be playing stays
 KEPT_FRAMES = 12
 NICE = 5
+PLAIN = {"DecodeError", "MeasureError", "RenderError", "RequestError", "TimelineError", "TrackError"}  # whose message says all
 Tell = Callable[[Mapping[str, Any]], None]
 
 
@@ -73,7 +74,7 @@ def _survey(session: Session, first: str, tell: Tell) -> None:
     from scenes.preview.session import request_of
     from scenes.render.cache import Cache
 
-    request, cache = request_of(session), Cache()
+    request, cache = request_of(session), Cache(session.folder)
     folder = facts.folder_of(request, cache)
     names = [row.name for row in request.rows]
     tell({"film": {"names": names, "folder": str(folder), "measurements": list(request.dataset.specs)}})
@@ -89,7 +90,7 @@ def _draw(session: Session, name: str, tell: Tell) -> None:
     from scenes.render.cache import Cache
     from scenes.render.make import make, survey
 
-    request, cache = request_of(session, (name,)), Cache()
+    request, cache = request_of(session, (name,)), Cache(session.folder)
     folder = facts.folder_of(request, cache)
     made = make(request, folder / f".{name}.mp4", cache, reporter=_reporter(tell))
     lookups = survey(request, cache)
@@ -109,7 +110,7 @@ def _frame(session: Session, name: str, frame: int, tell: Tell) -> None:
     from scenes.render.cache import Cache
     from scenes.render.make import draw_frame
 
-    request, cache = request_of(session, (name,), single=True), Cache()
+    request, cache = request_of(session, (name,), single=True), Cache(session.folder)
     folder = facts.folder_of(request_of(session), cache)
     target = folder / f"{name}.{frame}.{time.time_ns():x}.png"
     draw_frame(request, frame, target, cache)
@@ -131,6 +132,9 @@ def _reporter(tell: Tell) -> Any:
             self.of = sum(one.frames for one, finished in zip(segments, done, strict=True) if not finished)
             tell({"done": 0, "of": self.of})
 
+        def say(self, text: str) -> None:
+            tell({"say": text})
+
         def frames(self, segment: Segment, count: int) -> None:
             self.drawn[segment] = count
             tell({"done": sum(self.drawn.values()), "of": self.of})
@@ -143,7 +147,7 @@ def said(error: BaseException) -> str:
     text = " ".join(str(error).split())
     if isinstance(error, SyntaxError):
         return f"{Path(error.filename or '?').name}: line {error.lineno}: {error.msg}"
-    if type(error).__name__ in ("RenderError", "RequestError", "MeasureError", "TrackError", "TimelineError"):
+    if PLAIN & {kind.__name__ for kind in type(error).__mro__}:
         return text.partition("; the whole trace is in ")[0]
     frames = [one for one in traceback.extract_tb(error.__traceback__) if "site-packages" not in one.filename]
     ours = [one for one in frames if f"{os.sep}preview{os.sep}" not in one.filename and not one.filename.startswith("<")]

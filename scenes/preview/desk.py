@@ -11,47 +11,16 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from scenes.preview.process import Child
 from scenes.preview.session import Session
+from scenes.preview.standing import Order, Running, Scene, stands
 
 BREATH = 0.1  # seconds at least between two states told to a page
 BEAT = 10.0  # seconds after which a page hears again that all is as it was
-SHOWN = ("name", "module", "idea", "bars", "first_bar", "frames", "fps", "kind", "draft", "latest", "why", "share")
 Told = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """A scene to draw, or one frame of it (numbered in the film)."""
-
-    scene: str
-    frame: int | None = None
-
-
-@dataclass(slots=True)
-class Scene:
-    """What the last survey said of a scene, and what came of drawing it."""
-
-    facts: dict[str, Any]
-    error: str = ""
-    trace: str = ""
-
-
-@dataclass(slots=True)
-class Running:
-    """An order under way, with the content that it is drawn from; `dropped` once it is of no use any more."""
-
-    order: Order
-    child: Child
-    inputs: str
-    done: int = 0
-    of: int = 0
-    dropped: bool = False
-    since: float = field(default_factory=time.monotonic)
 
 
 class Desk:
@@ -142,7 +111,8 @@ class Desk:
         with self._turn:
             return {
                 "version": self._version, "error": self._error, "trace": self._trace, "chosen": self._chosen,
-                "looking": self._saved is not None, "scenes": [self._told(n) for n in self._names if n in self._scenes],
+                "looking": self._saved is not None,
+                "scenes": [stands(self._scenes[n], self._running, self._orders) for n in self._names if n in self._scenes],
                 "frame": self._frame, "measurements": [Path(spec).stem for spec in self._film.get("measurements", ())],
                 "track": Path(self.session.track).stem, "size": list(self.session.draft[1:4]),
             }  # fmt: skip
@@ -198,20 +168,6 @@ class Desk:
                 child.kill()
         for thread in self._threads:
             thread.join(10)
-
-    def _told(self, name: str) -> dict[str, Any]:
-        scene, running = self._scenes[name], self._running
-        body = {key: scene.facts[key] for key in SHOWN if key in scene.facts}
-        body |= {"state": scene.facts.get("state", "failed"), "error": scene.facts.get("error", ""), "trace": ""}
-        if scene.error:
-            body |= {"error": scene.error, "trace": scene.trace}
-        if body["error"]:
-            body["state"] = "failed"
-        if Order(name) in self._orders:
-            body["state"] = "waiting"
-        if running is not None and running.order == Order(name):
-            body |= {"state": "drawing", "error": "", "trace": "", "done": running.done, "of": running.of}
-        return body
 
     def _changed(self) -> None:
         self._version += 1
@@ -280,6 +236,8 @@ class Desk:
         order, scene = running.order, self._scenes[running.order.scene]
         if "done" in body:
             running.done, running.of = body["done"], body["of"]
+        elif "say" in body:
+            running.said = body["say"]
         elif order.frame is not None:
             told = {"file": "", "error": body.get("error", ""), **body.get("end", {})}
             self._frame = {"scene": order.scene, "frame": order.frame, **told}

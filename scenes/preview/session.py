@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ class Session:
 
     `track` is a sound file or the name of a track of the project; `timeline` is the JSON text of what was heard in it, "" for
     the one that lies beside it. `order` is a module whose ORDER lists the rows of a film that is none of the project's own.
-    `quality` are the fields of a `Quality`, of drafts and of single frames.
+    `draft` and `frame` are the fields of a `Quality`, of drafts and of single frames; `cache` is a folder, "" the usual.
     """
 
     names: tuple[str, ...]
@@ -26,9 +27,15 @@ class Session:
     draft: tuple[str, int, int, int, str, int]
     frame: tuple[str, int, int, int, str, int]
     order: str = ""
+    cache: str = ""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
+
+    @property
+    def folder(self) -> Path | None:
+        """The cache's folder, where it is not the usual one."""
+        return Path(self.cache) if self.cache else None
 
     @classmethod
     def of(cls, body: dict[str, Any]) -> Session:
@@ -52,8 +59,6 @@ def request_of(session: Session, names: tuple[str, ...] | None = None, single: b
     from scenes.render.quality import Quality
 
     if session.timeline:
-        from pathlib import Path
-
         track = tracks.Track(Path(session.track), timeline_file.from_json(json.loads(session.timeline), session.track))
     else:
         track = tracks.open(session.track)

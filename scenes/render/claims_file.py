@@ -17,7 +17,7 @@ from typing import Any
 from audio import timeline_file, tracks
 from audio.tracks import Track
 from measure.dataset import MEASUREMENTS, Dataset, known_names
-from scenes.render.errors import RequestError, exits
+from scenes.render.errors import RequestError
 from scenes.render.master import whole_file
 from scenes.render.plan import Segment
 from scenes.render.quality import Quality
@@ -180,5 +180,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
+    from scenes.render.exits import exits
+
     with exits():
         sys.exit(main(sys.argv[1:]))

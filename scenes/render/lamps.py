@@ -25,7 +25,7 @@ from audio.decode import RATE, decode, to_array
 from audio.timeline import Timeline
 from scenes.render import claims_file
 from scenes.render.claims_file import Span
-from scenes.render.errors import RenderError, RequestError, exits
+from scenes.render.errors import RenderError, RequestError
 from scenes.stage.hud import LAMP_OFF, LAMP_ON, LAMP_RADIUS, lamp_places
 from scenes.stage.type import DESIGN_HEIGHT
 
@@ -216,5 +216,7 @@ def main(films: Sequence[Path], name: str | None) -> None:
 
 
 if __name__ == "__main__":
+    from scenes.render.exits import exits
+
     with exits():
         main()

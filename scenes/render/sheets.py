@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from scenes.render.check.film import Film
-from scenes.render.errors import exits
 from scenes.render.master import whole_file
 from scenes.stage.clock import Clock
 from scenes.stage.type import load_font
@@ -106,5 +105,7 @@ def main(path: Path, output: Path | None) -> None:
 
 
 if __name__ == "__main__":
+    from scenes.render.exits import exits
+
     with exits():
         sys.exit(main())

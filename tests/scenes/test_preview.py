@@ -88,9 +88,8 @@ def preview(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Preview]:
     measured = folder / "rtx-3090-published.json"
     shutil.copy(MEASUREMENTS / measured.name, measured)
     track = short_film.track(folder / "track")
-    session = Session((), (str(measured),), str(track.path), "", DRAFT, FRAME, "tiny_order")
+    session = Session((), (str(measured),), str(track.path), "", DRAFT, FRAME, "tiny_order", str(folder / "cache"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ROOFLINE_CACHE", str(folder / "cache"))
         patch.setenv("PYTHONPATH", str(sources))
         desk = Desk(session)
         server = Server(desk)

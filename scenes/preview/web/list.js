@@ -7,6 +7,7 @@ const rows = new Map();
 
 function words(scene) {
   if (scene.state === "failed") return scene.error;
+  if (scene.state === "drawing" && scene.said && !/^\S+ bars|drawn already/.test(scene.said)) return scene.said;
   if (scene.state === "drawing") return scene.of ? `drawing, ${scene.done} of ${scene.of} frames` : "drawing";
   if (scene.state === "waiting") return "waiting to be drawn";
   if (scene.state === "stale") return `stale: ${(scene.why[0] || "").replace(/^bars [\d, -]+ of \d+: (changed: )?/, "").replaceAll("scenes.", "")}`;
@@ -42,7 +43,7 @@ export function showList(state, choose) {
 let stood = "";
 
 export function showStand(scene, draw) {
-  const key = JSON.stringify([scene.name, scene.state, scene.done, scene.of, scene.error, scene.why, scene.draft]);
+  const key = JSON.stringify([scene.name, scene.state, scene.said, scene.done, scene.of, scene.error, scene.why, scene.draft]);
   if (key === stood) return;
   stood = key;
   const said = make("div", { class: "said" }, make("b", {}, scene.name), scene.idea || "");
