@@ -70,7 +70,7 @@ class Desk:
         if name:
             self._ask(Order(name))
         else:
-            for other in reversed(rest):
+            for other in rest:
                 self._ask(Order(other), last=True)
         return True
 
@@ -137,16 +137,8 @@ class Desk:
             if scene is None:
                 return None
             facts = dict(scene.facts)
-        claims: list[dict[str, Any]] = []
         beside = self.file(f"{name}.{facts.get('latest')}.claims.json")
-        if beside is not None and beside.is_file():
-            body = json.loads(beside.read_text(encoding="utf-8"))
-            start = body["spans"][0]["first"]  # a draft holds one scene
-            claims = [
-                {**{key: one[key] for key in ("text", "key", "source", "device", "file")},
-                 "first": one["first_frame"] - start, "last": one["last_frame"] - start}
-                for one in body["claims"]
-            ]  # fmt: skip
+        claims = _figures(beside) if beside is not None else []
         return {key: facts.get(key) for key in ("name", "beats", "words", "first", "frames", "fps")} | {"claims": claims}
 
     def file(self, name: str) -> Path | None:
@@ -305,3 +297,17 @@ class Desk:
         own = bool(saved & {path for path in facts["files"] if path.endswith(facts["module"].replace(".", "/") + ".py")})
         measured = bool(saved & set(self._film["measurements"])) and facts["state"] == "stale"
         return [lambda: self._ask(Order(name), last=True)] if known and (own or measured) else []
+
+
+def _figures(path: Path) -> list[dict[str, Any]]:
+    """The figures of a draft with their frames in it; none where the draft has been replaced since."""
+    try:
+        body = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    start = body["spans"][0]["first"]  # a draft holds one scene
+    return [
+        {**{key: one[key] for key in ("text", "key", "source", "device", "file")},
+         "first": one["first_frame"] - start, "last": one["last_frame"] - start}
+        for one in body["claims"]
+    ]  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from audio.timeline_file import SUFFIX
 from scenes.render import why
 from scenes.render.cache import Cache, Lookup
 from scenes.render.content import digest, parts, source_of
@@ -47,6 +48,7 @@ def scenes(request: Request, cache: Cache, folder: Path, first: str = "") -> Ite
             yield {**told, "error": str(error), "inputs": "", "files": sorted(str(path) for path in _where(row.module))}
             continue
         files = {str(path) for part in known for name in part if (path := source_of(name)) is not None}
+        files |= {str(request.track.path), str(request.track.path.with_name(request.track.path.stem + SUFFIX))}
         yield {
             **told, **_music(request, lookups), **state(lookups, folder), "files": sorted(files), "parent_bars": row.first_bar,
             "inputs": digest(json.dumps([known, [Path(spec).read_text() for spec in request.dataset.specs]], sort_keys=True)),

@@ -296,35 +296,51 @@ class Scripted:
         self.go.set()
 
 
-def test_one_drawing_at_a_time_the_newest_request_first(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    """Three scenes, and processes that do as they are told."""
     monkeypatch.setattr("scenes.preview.desk.Child", Scripted)
     Scripted.made.clear()
-    desk = Desk(Session((), ("/m.json",), "t", "", DRAFT, FRAME))
+    made = Desk(Session((), ("/m.json",), "t", "", DRAFT, FRAME))
+    yield made
+    made.close()
 
-    def states() -> dict[str, str]:
-        return {scene["name"]: scene["state"] for scene in desk.state()["scenes"]}
 
-    def until(**wanted: str) -> None:
-        for _ in range(1000):
-            if states() == wanted:
-                return
-            time.sleep(0.01)
-        raise AssertionError(states())
+def states(desk: Desk, **wanted: str) -> None:
+    """Wait for the scenes to stand so."""
+    for _ in range(1000):
+        found = {scene["name"]: scene["state"] for scene in desk.state()["scenes"]}
+        if found == wanted:
+            return
+        time.sleep(0.01)
+    raise AssertionError(found)
 
-    until(a="drawing", b="missing", c="missing")  # the first scene is shown
+
+def test_one_drawing_at_a_time_the_newest_request_first(desk: Desk) -> None:
+    states(desk, a="drawing", b="missing", c="missing")  # the first scene is shown
     assert desk.choose("b")
-    until(a="waiting", b="drawing", c="missing")
+    states(desk, a="waiting", b="drawing", c="missing")
     assert Scripted.made[0].killed
     assert desk.draw("c") and desk.draw("c")
-    until(a="waiting", b="waiting", c="drawing")
+    states(desk, a="waiting", b="waiting", c="drawing")
     Scripted.made[-1].go.set()
-    until(a="waiting", b="drawing", c="drawn")  # what was interrupted last goes on first
+    states(desk, a="waiting", b="drawing", c="drawn")  # what was interrupted last goes on first
     Scripted.made[-1].go.set()
-    until(a="drawing", b="drawn", c="drawn")
+    states(desk, a="drawing", b="drawn", c="drawn")
     assert [one.command["scene"] for one in Scripted.made] == ["a", "b", "c", "b", "a"]
     desk.stop()
-    until(a="missing", b="drawn", c="drawn")
-    desk.close()
+    states(desk, a="missing", b="drawn", c="drawn")
+
+
+def test_all_that_are_stale_are_drawn_in_the_order_of_the_film(desk: Desk) -> None:
+    states(desk, a="drawing", b="missing", c="missing")
+    assert desk.draw()
+    states(desk, a="drawing", b="waiting", c="waiting")
+    Scripted.made[-1].go.set()
+    states(desk, a="drawn", b="drawing", c="waiting")
+    Scripted.made[-1].go.set()
+    states(desk, a="drawn", b="drawn", c="drawing")
+    assert not Scripted.made[0].killed
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
