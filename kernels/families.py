@@ -22,10 +22,10 @@ from kernels.gemm_bf16.ladder import LADDER as GEMM_BF16
 from kernels.gemm_bf16.mutants import MUTANTS as GEMM_BF16_MUTANTS
 from kernels.gemm_fp32.ladder import LADDER as GEMM_FP32
 from kernels.gemm_fp32.mutants import MUTANTS as GEMM_FP32_MUTANTS
+from kernels.gemv.batch import BATCH_LADDER as GEMV_BATCH
 from kernels.gemv.ladder import LADDER as GEMV
 from kernels.gemv.ladder import ODD as ODD_GEMV
 from kernels.gemv.mutants import MUTANTS as GEMV_MUTANTS
-from kernels.gemv.streamed import RUNGS as GEMV_STREAMED
 from kernels.nvrtc import Compiler
 from kernels.roofs import mma_probe, wgmma_probe
 from kernels.roofs import probes as roofs
@@ -166,7 +166,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("gemm_fp32", of_kernels("gemm_fp32", GEMM_FP32.rungs, (GEMM_FP32.problem, ODD)), GEMM_FP32_MUTANTS),
     Family("gemm_bf16", of_kernels("gemm_bf16", GEMM_BF16.rungs, (GEMM_BF16.problem, ODD)), GEMM_BF16_MUTANTS),
     Family("attention", of_routines("attention", ATTENTION.rungs, (ATTENTION.problem, *ODD_ATTENTION)), ATTENTION_MUTANTS),
-    Family("gemv", of_routines("gemv", (*GEMV.rungs, *GEMV_STREAMED), (GEMV.problem, ODD_GEMV)), GEMV_MUTANTS),
+    Family("gemv", of_routines("gemv", (*GEMV.rungs, *GEMV_BATCH.rungs), (GEMV.problem, ODD_GEMV)), GEMV_MUTANTS),
     Family(
         "all_reduce",
         of_programs("all_reduce", all_reduce.programs(), all_reduce.SHARED),

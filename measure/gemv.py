@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from kernels.build import build_program
 from kernels.catalogue import KernelError, Program, Routine
 from kernels.gemv.ladder import FORMAT_OF, LADDER
-from kernels.gemv.problem import FORMATS, FP16, FP32, Format, GemvProblem
+from kernels.gemv.problem import FORMATS, FP16, FP32, GROUP, Format, GemvProblem
 from kernels.gemv.quantise import store
 from kernels.launch import device_arch, load_function
 from measure import contest, verify
@@ -52,21 +53,29 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """What is multiplied: x (fp16), the weights by format name, and the float64 product of the weights before any rounding."""
+    """What is multiplied: x (fp16), the weights by format name, and the float64 product of the weights before any rounding.
+
+    Several vectors are rows of x, filled up with zeros to whole groups; their products are rows, too.
+    """
 
     x: Any
     weights: Mapping[str, Weights]
     exact: Any
 
 
-def operands(xp: Any, problem: GemvProblem, formats: Sequence[Format], seed: int) -> Operands:
+def operands(xp: Any, problem: GemvProblem, formats: Sequence[Format], seed: int, vectors: int = 1) -> Operands:
     """Weights from the standard normal distribution, as trained ones are nearly (Dettmers et al., QLoRA, 2023, appendix F).
 
     x is uniform in [-1, 1).  Works through the rows in chunks, so that no second copy of the matrix is needed.
     """
     generator = xp.random.default_rng(seed)
-    x = (generator.random(problem.cols, dtype=xp.float32) * 2 - 1).astype(xp.float16)
-    wide = x.astype(xp.float64)
+    size = problem.cols if vectors == 1 else (vectors, problem.cols)
+    x = (generator.random(size, dtype=xp.float32) * 2 - 1).astype(xp.float16)
+    wide = x.astype(xp.float64).T
+    if vectors > 1:
+        filled_x = xp.zeros((vectors, problem.groups * GROUP), dtype=xp.float16)
+        filled_x[:, : problem.cols] = x
+        x = filled_x
     plain = []
     parts: dict[str, list[tuple[Any, Any]]] = {format.name: [] for format in formats}
     whole: dict[str, tuple[Any, ...]] = {}
@@ -84,10 +93,12 @@ def operands(xp: Any, problem: GemvProblem, formats: Sequence[Format], seed: int
             meant = stored.meant.astype(xp.float64)
             parts[format.name].append((meant @ wide, xp.abs(meant) @ xp.abs(wide)))
     weights = {
-        name: Weights(whole[name], xp.concatenate([exact for exact, _ in found]), xp.concatenate([scale for _, scale in found]))
+        name: Weights(
+            whole[name], xp.concatenate([exact for exact, _ in found]).T, xp.concatenate([scale for _, scale in found]).T
+        )
         for name, found in parts.items()
     }
-    return Operands(x, weights, xp.concatenate(plain))
+    return Operands(x, weights, xp.concatenate(plain).T)
 
 
 def norm_error(xp: Any, out: Any, exact: Any) -> float:
@@ -118,11 +129,11 @@ def load(routine: Routine[GemvProblem], problem: GemvProblem) -> tuple[Launch, c
 
     (step,) = routine.steps(problem)
     program = Program(routine.name, routine.source, (step.entry,), step.launch.constants, routine.min_arch)
-    function = load_function(program, step.entry)
+    function = load_function(program, step.entry, step.launch.dynamic_shared)
     sizes = (numpy.int32(problem.rows), numpy.int32(problem.cols))
 
     def launch(weights: tuple[Any, ...], x: Any, y: Any) -> None:
-        function(step.launch.grid, step.launch.block, (*weights, x, y, *sizes))
+        function(step.launch.grid, step.launch.block, (*weights, x, y, *sizes), shared_mem=step.launch.dynamic_shared)
 
     return launch, launch_info(step.entry, step.launch, build_program(program, device_arch()), routine.sha256)
 
@@ -187,19 +198,19 @@ def vendor(weights: tuple[Any, ...], x: Any, y: Any) -> None:
 
 def small_shapes_right(routine: Routine[GemvProblem]) -> bool:
     """Whether a rung gets every small product right."""
-    return all(verify.passes(error, tolerance) for error, tolerance in small_shape_errors(routine))
+    return all(verify.passes(*pair) for pair in small_shape_errors(routine, FORMAT_OF[routine.name]))
 
 
-def small_shape_errors(routine: Routine[GemvProblem]) -> list[tuple[float, float]]:
+def small_shape_errors(routine: Routine[GemvProblem], format: Format, vectors: int = 1) -> list[tuple[float, float]]:
     """Error and tolerance of every small product on the current GPU."""
     import cupy
 
-    found, format = [], FORMAT_OF[routine.name]
+    found = []
     for index, size in enumerate(SHAPES):
         problem = GemvProblem(*size)
-        data = operands(cupy, problem, (format,), SEED + index)
+        data = operands(cupy, problem, (format,), SEED + index, vectors)
         weights = data.weights[format.name]
-        y = cupy.full(problem.rows, cupy.nan, dtype=cupy.float32)
+        y = cupy.full(problem.rows if vectors == 1 else (vectors, problem.rows), cupy.nan, dtype=cupy.float32)
         load(routine, problem)[0](weights.arrays, data.x, y)
         found.append((verify.error(cupy, y, weights.exact, weights.scale), routine.tolerance(problem)))
     return found
@@ -301,14 +312,15 @@ ENTRIES = {routine.name: tuple(step.entry for step in routine.steps(LADDER.probl
 
 
 def launch_all() -> None:
-    """Every rung once, in order: what Nsight Compute counts."""
+    """Every rung that this GPU can run once, in order: what Nsight Compute counts."""
     import cupy
 
     problem = fitting(LADDER.problem, cupy.cuda.Device().mem_info[0])
     data = operands(cupy, problem, FORMATS, SEED)
     y = cupy.empty(problem.rows, dtype=cupy.float32)
     for routine in LADDER.rungs:
-        load(routine, problem)[0](data.weights[FORMAT_OF[routine.name].name].arrays, data.x, y)
+        with suppress(KernelError):
+            load(routine, problem)[0](data.weights[FORMAT_OF[routine.name].name].arrays, data.x, y)
         cupy.cuda.Device().synchronize()
 
 

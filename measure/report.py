@@ -26,6 +26,7 @@ EXTRA = {
     "bandwidth": "bandwidth",
     "speedup": "times as fast",
     "ideal_speedup": "by its bytes alone",
+    "over_cublas_fp16": "times cuBLAS fp16",
     "quantisation_error": "error of the result",
     "peak_memory": "memory allocated",
 }

@@ -51,7 +51,7 @@ def collect(bench: Bench) -> Raw:
         "load_path": lambda: _tile("probe_shared", hardware, watch),
         "l1": lambda: _tile("probe_l1", hardware, watch),
         "l2": lambda: chain.from_iterable(_reads(hardware, watch, size) for size in _l2_sizes(hardware)),
-        "dram": lambda: _reads(hardware, watch, _dram_size(hardware, quick)),
+        "dram": lambda: chain.from_iterable(_reads(hardware, watch, size) for size in _dram_sizes(hardware, quick)),
         "dram_copy": lambda: _copies(hardware, _dram_size(hardware, quick) // 2),
     }
     found: Raw = {}
@@ -210,6 +210,13 @@ def _tile(entry: str, hardware: Hardware, watch: Stopwatch) -> Iterable[Try]:
 def _l2_sizes(hardware: Hardware) -> tuple[int, ...]:
     """An eighth, a quarter and a half of L2: the largest may not fit where each half of an L2 keeps its own copy."""
     return tuple(max(hardware.l2_size // part, 1 << 20) // (1 << 20) * (1 << 20) for part in (8, 4, 2))
+
+
+def _dram_sizes(hardware: Hardware, quick: bool) -> tuple[int, ...]:
+    """What a copy takes for both arrays, and half of it, where fewer pages have to be known: the better one is the roof."""
+    whole = _dram_size(hardware, quick)
+    half = whole // 2
+    return (whole,) if quick or half < 8 * hardware.l2_size else (whole, half)
 
 
 def _dram_size(hardware: Hardware, quick: bool) -> int:

@@ -36,6 +36,7 @@ SMALL: Mapping[str, Mapping[str, Any]] = {
     "measure.mma_roof": {"LAUNCH_SECONDS": 0.0},
     "measure.attention": {"QUICK_PROBLEM": Attention(1, 1, 256)},
     "measure.gemv": {"QUICK_PROBLEM": GemvProblem(64, 4096), "LEAST_ROWS": 64, "FITS_NOT": 0},
+    "measure.streams": {"QUICK_SIZE": 1 << 20, "LEAST_L2": 0},
     "measure.all_reduce": {"QUICK_SIZES": (1 << 10, 1 << 19)},
     "measure.all_reduce_group": {"HELD": 0.0},
 }

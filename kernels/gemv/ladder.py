@@ -11,13 +11,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from kernels.catalogue import WARP, Launch, Routine, RoutineLadder, Step
-from kernels.gemv.problem import FP16, FP32, GROUP, INT4, INT4_TILED, INT8, Format, GemvProblem
+from kernels.gemv.problem import FP16, FP32, GROUP, INT4, INT4_CHUNKED, INT4_TILED, INT8, Format, GemvProblem
+from kernels.gemv.streamed import streamed_steps
 
 HERE = Path(__file__).resolve().parent
 EPS = 2.0**-24  # unit roundoff of fp32
 MAX_THREADS = 256
 TILE_ROWS = 16
 TILES = 2
+MORE_TILES = 4
 DEPTH = 1
 ODD = GemvProblem(129, 300)
 """A size that fits no tile: it compiles the guarded forms."""
@@ -56,13 +58,13 @@ def _steps(entry: str, rows: int, lane: int, multiple: int) -> Callable[[GemvPro
     return steps
 
 
-def _tensor_steps(entry: str) -> Callable[[GemvProblem], tuple[Step, ...]]:
-    """A block of TILES tiles of 16 rows; its warps share the groups, DEPTH at once; GUARD where the last one is not full."""
+def _tensor_steps(entry: str, tiles: int = TILES) -> Callable[[GemvProblem], tuple[Step, ...]]:
+    """A block of `tiles` tiles of 16 rows; its warps share the groups, DEPTH at once; GUARD where the last one is not full."""
 
     def steps(problem: GemvProblem) -> tuple[Step, ...]:
         count = threads(-(-problem.groups // DEPTH) * WARP)
-        constants = {"TILES": TILES, "DEPTH": DEPTH, "THREADS": count, "GUARD": int(problem.cols % GROUP != 0)}
-        return (Step(entry, Launch((-(-problem.rows // (TILE_ROWS * TILES)), 1, 1), (count, 1, 1), constants)),)
+        constants = {"TILES": tiles, "DEPTH": DEPTH, "THREADS": count, "GUARD": int(problem.cols % GROUP != 0)}
+        return (Step(entry, Launch((-(-problem.rows // (TILE_ROWS * tiles)), 1, 1), (count, 1, 1), constants)),)
 
     return steps
 
@@ -146,6 +148,26 @@ LADDER: RoutineLadder[GemvProblem] = RoutineLadder(
             _traffic(INT4_TILED),
             tensor_tolerance,
         ),
+        Routine(
+            "int4_subnormal",
+            "int4, as they are",
+            "no exponent is put in front of a code: it is a subnormal number",
+            HERE / "08_int4_subnormal.cu",
+            _tensor_steps("gemv_int4_subnormal", MORE_TILES),
+            _traffic(INT4_TILED),
+            tensor_tolerance,
+        ),
+        Routine(
+            "int4_streamed",
+            "int4, streamed",
+            "the copy engine brings the weights, four KiB with one instruction",
+            HERE / "09_int4_streamed.cu",
+            streamed_steps,
+            _traffic(INT4_CHUNKED),
+            tensor_tolerance,
+            min_arch=90,
+            min_shared=201,
+        ),
     ),
 )
 
@@ -157,5 +179,7 @@ FORMAT_OF: Mapping[str, Format] = {
     "int4_pairs": INT4,
     "int4_tensor": INT4,
     "int4_tiled": INT4_TILED,
+    "int4_subnormal": INT4_TILED,
+    "int4_streamed": INT4_CHUNKED,
 }
 """The format of each rung's weights."""

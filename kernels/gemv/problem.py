@@ -16,12 +16,16 @@ OUTPUT_BYTES = 4  # y is fp32
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How weights are stored: `bits` of a weight itself; `grouped` ones are whole numbers with an fp16 scale a group."""
+    """How weights are stored: `bits` of a weight itself; `grouped` ones are whole numbers with an fp16 scale a group.
+
+    `tile_rows` rows lie in memory a group of each at a time, filled up to whole tiles; `together`: codes and scales in one.
+    """
 
     name: str
     bits: int
     grouped: bool
-    tile_rows: int = 1  # rows that lie in memory a group of each at a time; the rows are filled up to whole tiles
+    tile_rows: int = 1
+    together: bool = False
 
     @property
     def bits_with_scales(self) -> float:
@@ -34,7 +38,8 @@ FP16 = Format("fp16", 16, grouped=False)
 INT8 = Format("int8", 8, grouped=True)
 INT4 = Format("int4", 4, grouped=True)
 INT4_TILED = Format("int4_tiled", 4, grouped=True, tile_rows=16)
-FORMATS = (FP32, FP16, INT8, INT4, INT4_TILED)
+INT4_CHUNKED = Format("int4_chunked", 4, grouped=True, tile_rows=64, together=True)
+FORMATS = (FP32, FP16, INT8, INT4, INT4_TILED, INT4_CHUNKED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kernels.gemv.problem import FP16, FP32, GROUP, Format
+from kernels.gemv.problem import FP16, FP32, GROUP, INT4_CHUNKED, Format
 
 LARGEST = {8: 127, 4: 7}
 """The largest code by bits."""
@@ -19,6 +19,10 @@ OFFSET = {8: 128, 4: 8}
 """What is added to a code before it is stored, so that no stored code is negative."""
 
 CODES_A_WORD = 8
+
+CHUNK_ROWS = INT4_CHUNKED.tile_rows
+SCALE_BYTES = CHUNK_ROWS * 2
+CHUNK_BYTES = CHUNK_ROWS * GROUP // 2 + SCALE_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,8 @@ def store(xp: Any, weights: Any, format: Format) -> Stored:
         return Stored((narrow,), narrow.astype(xp.float32))
     codes, scales = quantise(xp, weights, format.bits)
     meant = dequantise(xp, codes, scales, format.bits, weights.shape[1])
+    if format.together:
+        return Stored((chunked(xp, codes, scales),), meant)
     arrays = (pack(xp, codes) if format.bits == 4 else codes, scales)
     if format.tile_rows > 1:
         arrays = tuple(tiled(xp, one, scales.shape[1], format.tile_rows) for one in arrays)
@@ -99,3 +105,25 @@ def tiled(xp: Any, array: Any, groups: int, tile_rows: int) -> Any:
     filled[:rows] = array
     blocks = filled.reshape(tiles, tile_rows, groups, width // groups).transpose(0, 2, 1, 3)
     return xp.ascontiguousarray(blocks).reshape(tiles * tile_rows, width)
+
+
+def chunked(xp: Any, codes: Any, scales: Any) -> Any:
+    """4-bit codes and scales in chunks of 64 rows x one group, in the order in which the lanes of a warp multiply them.
+
+    In a chunk: four tiles of 16 rows, of each rows 0 to 7, then 8 to 15, of each row four words for each of four lanes; then,
+    for each of eight rows, the scales of both rows of all tiles.  Gives uint8 (rows filled up to 64 x groups * 66).
+    """
+    rows, width = codes.shape
+    groups, blocks = scales.shape[1], -(-rows // CHUNK_ROWS)
+    pairs = codes.reshape(rows, width // CODES_A_WORD, 4, 2)[:, :, [0, 2, 1, 3]]  # pair i lies 0, 8, 4, 12 bits up
+    words = xp.zeros((blocks * CHUNK_ROWS, width // CODES_A_WORD), dtype=xp.uint32)
+    words[:rows] = pack(xp, pairs.reshape(rows, width))
+    halves = xp.zeros((blocks * CHUNK_ROWS, groups), dtype=xp.float16)
+    halves[:rows] = scales
+    # block, tile, half, row, group, word of a lane, lane: a lane's words come together, neighbouring lanes share 32 columns
+    words = words.reshape(blocks, 4, 2, 8, groups, 4, 4).transpose(0, 4, 1, 2, 3, 6, 5)
+    halves = halves.reshape(blocks, 4, 2, 8, groups).transpose(0, 4, 3, 1, 2)
+    chunks = xp.empty((blocks, groups, CHUNK_BYTES), dtype=xp.uint8)
+    chunks[:, :, :-SCALE_BYTES] = xp.ascontiguousarray(words).reshape(blocks, groups, -1).view(xp.uint8)
+    chunks[:, :, -SCALE_BYTES:] = xp.ascontiguousarray(halves).reshape(blocks, groups, -1).view(xp.uint8)
+    return chunks.reshape(blocks * CHUNK_ROWS, groups * (CHUNK_BYTES // CHUNK_ROWS))

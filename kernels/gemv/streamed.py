@@ -1,84 +1,44 @@
-"""int4 with the weights under way in shared memory: for one vector, and for sixteen at once.
+"""How the int4 kernels are launched whose weights the copy engine brings: for one vector, and for sixteen at once.
 
-Both take the weights as `INT4_TILED` stores them.  They join the ladder once a GPU has verified and timed them.
+Both take the weights as `INT4_CHUNKED` stores them; a block has a ring in shared memory for each of its warps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
-from kernels.catalogue import Launch, Routine, Step
-from kernels.gemv.ladder import TILE_ROWS, tensor_tolerance
-from kernels.gemv.problem import FP16, GROUP, INT4_TILED, OUTPUT_BYTES, VECTOR_BYTES, GemvProblem
+from kernels.catalogue import WARP, Launch, Step
+from kernels.gemv.problem import GROUP, INT4_CHUNKED, OUTPUT_BYTES, VECTOR_BYTES, GemvProblem
+from kernels.gemv.quantise import CHUNK_BYTES, CHUNK_ROWS
 
-HERE = Path(__file__).resolve().parent
 VECTORS = 16
-STREAMED = {"TILES": 2, "WARPS": 8, "SPLIT": 8, "STAGES": 4}
-BATCH = {"TILES": 2, "WARPS": 16, "SPLIT": 2, "STAGES": 4}
-BLOCK_BYTES = TILE_ROWS * (GROUP // 2 + FP16.bits // 8)
-"""Bytes of a tile's rows and one group, codes and scales."""
+LINE_BYTES = GROUP * VECTOR_BYTES + 64  # sixteen vectors' values of a group lie so far apart
+STREAMED: Mapping[str, int] = {"CHUNKS": 4, "WARPS": 8, "SLOTS": 6}
+BATCH: Mapping[str, int] = {"CHUNKS": 4, "WARPS": 8, "SLOTS": 3}
+"""What was fastest on an H200 of those that `kernels/PREDICTIONS.md` lists."""
 
 
 def units(problem: GemvProblem, constants: Mapping[str, int]) -> int:
-    """How often the rows that a block works on at once fit into the problem's."""
-    tiles = -(-problem.rows // TILE_ROWS)
-    return -(-tiles // (constants["TILES"] * constants["WARPS"] // constants["SPLIT"]))
+    """How often the rows that a block works on fit into the problem's."""
+    return -(-problem.rows // (CHUNK_ROWS * constants["CHUNKS"]))
 
 
-def streamed_step(problem: GemvProblem, constants: Mapping[str, int] = STREAMED, most_blocks: int = 0) -> Step:
-    """One vector: a block a unit, or `most_blocks` that take units by turns."""
-    blocks = units(problem, constants)
-    shared = constants["STAGES"] * constants["WARPS"] * (constants["TILES"] * BLOCK_BYTES + GROUP * VECTOR_BYTES)
-    grid = (min(blocks, most_blocks) if most_blocks else blocks, 1, 1)
-    return Step("gemv_int4_streamed", Launch(grid, (constants["WARPS"] * 32, 1, 1), constants, shared))
+def streamed_steps(problem: GemvProblem, constants: Mapping[str, int] = STREAMED) -> tuple[Step, ...]:
+    """One vector; GUARD where the last group is not full."""
+    shared = constants["WARPS"] * (constants["SLOTS"] * CHUNK_BYTES + GROUP * VECTOR_BYTES)
+    return (_step("gemv_int4_streamed", problem, {**constants, "GUARD": int(problem.cols % GROUP != 0)}, shared),)
 
 
-def batch_step(problem: GemvProblem, constants: Mapping[str, int] = BATCH) -> Step:
+def batch_steps(problem: GemvProblem, constants: Mapping[str, int] = BATCH) -> tuple[Step, ...]:
     """Sixteen vectors, 16 x groups * 128 in fp16 filled up with zeros, to 16 x rows in fp32."""
-    x = constants["SPLIT"] * VECTORS * GROUP * VECTOR_BYTES
-    shared = constants["STAGES"] * (constants["WARPS"] * constants["TILES"] * BLOCK_BYTES + x)
-    launch = Launch((units(problem, constants), 1, 1), (constants["WARPS"] * 32, 1, 1), constants, shared)
-    return Step("gemv_int4_batch", launch)
+    shared = constants["WARPS"] * (constants["SLOTS"] * CHUNK_BYTES + VECTORS * LINE_BYTES)
+    return (_step("gemv_int4_batch", problem, constants, shared),)
+
+
+def _step(entry: str, problem: GemvProblem, constants: Mapping[str, int], shared: int) -> Step:
+    return Step(entry, Launch((units(problem, constants), 1, 1), (constants["WARPS"] * WARP, 1, 1), constants, shared))
 
 
 def batch_bytes(problem: GemvProblem) -> int:
     """The fewest bytes for sixteen vectors: weights, scales and vectors read once, the outputs written once."""
-    return problem.weight_bytes(INT4_TILED) + VECTORS * (VECTOR_BYTES * problem.cols + OUTPUT_BYTES * problem.rows)
-
-
-def _traffic(problem: GemvProblem) -> Mapping[str, float]:
-    needed = float(problem.needed_bytes(INT4_TILED))
-    return {"dram": needed, "algorithmic": needed}
-
-
-def _batch_traffic(problem: GemvProblem) -> Mapping[str, float]:
-    needed = float(batch_bytes(problem))
-    return {"dram": needed, "algorithmic": needed}
-
-
-ONE: Routine[GemvProblem] = Routine(
-    "int4_streamed",
-    "int4, streamed",
-    "what is under way waits in shared memory, and codes are multiplied as they are",
-    HERE / "08_int4_streamed.cu",
-    lambda problem: (streamed_step(problem),),
-    _traffic,
-    tensor_tolerance,
-    min_arch=80,
-    min_shared=75,
-)
-
-SIXTEEN: Routine[GemvProblem] = Routine(
-    "int4_batch",
-    "int4, sixteen vectors",
-    "each code is unpacked once for sixteen values of x",
-    HERE / "09_int4_batch.cu",
-    lambda problem: (batch_step(problem),),
-    _batch_traffic,
-    tensor_tolerance,
-    min_arch=80,
-    min_shared=164,
-)
-
-RUNGS = (ONE, SIXTEEN)
+    return problem.weight_bytes(INT4_CHUNKED) + VECTORS * (VECTOR_BYTES * problem.cols + OUTPUT_BYTES * problem.rows)

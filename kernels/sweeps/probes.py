@@ -13,13 +13,22 @@ SIDES = 32
 WAYS = ("branching", "predicated", "selected")
 STRIDE_THREADS = 256
 STRIDE_UNROLL = 8
+READ_THREADS, READ_UNROLL, READ_BLOCKS = 512, 8, 4  # READ_BLOCKS an SM
+COPY_THREADS = 128
+TRIAD_THREADS = 256
 WORD = 4  # bytes
 
 DIVERGENCE_PATHS = Program(
     "divergence_paths", HERE / "divergence_paths.cu", tuple(f"paths_{way}" for way in WAYS), {"STEPS": STEPS}
 )
 STRIDE = Program("stride", HERE / "stride.cu", ("read_strided",), {"UNROLL": STRIDE_UNROLL})
-PROGRAMS = (DIVERGENCE_PATHS, STRIDE)
+STREAMS = Program(
+    "streams",
+    HERE / "streams.cu",
+    ("stream_read", "stream_copy", "stream_triad"),
+    {"READ_THREADS": READ_THREADS, "UNROLL": READ_UNROLL, "COPY_THREADS": COPY_THREADS, "TRIAD_THREADS": TRIAD_THREADS},
+)
+PROGRAMS = (DIVERGENCE_PATHS, STRIDE, STREAMS)
 
 
 def coefficients(side: int) -> tuple[float, float]:

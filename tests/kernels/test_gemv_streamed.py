@@ -1,30 +1,34 @@
-"""int4 through shared memory, by arithmetic and by the machine code; none of it needs a GPU."""
+"""int4 by the copy engine, by arithmetic and by the machine code; none of it needs a GPU."""
 
 from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from kernels.build import ARCHITECTURES, SHARED_LIMIT, arch_number, build_step, supported_architectures
 from kernels.catalogue import Routine
+from kernels.gemv.batch import SIXTEEN
 from kernels.gemv.ladder import LADDER
-from kernels.gemv.problem import GemvProblem
-from kernels.gemv.streamed import BATCH, ONE, RUNGS, SIXTEEN, STREAMED, batch_bytes, batch_step, streamed_step
+from kernels.gemv.problem import INT4, INT4_CHUNKED, GemvProblem
+from kernels.gemv.quantise import chunked, store
+from kernels.gemv.streamed import batch_bytes, batch_steps, streamed_steps
 from kernels.machine_code import instructions, operation
 
-PROBLEM = LADDER.problem
+PROBLEM, ONE = LADDER.problem, LADDER["int4_streamed"]
+HMMA, BULK = 0x3C, 0x1BA
+"""Lowest nine bits of an instruction: a product of the tensor cores; the copy engine is sent for bytes (UBLKCP)."""
 
 
 def test_blocks_and_shared_memory_by_hand() -> None:
-    """32768 rows are 2048 tiles; a stage is 2 x (1024 + 32) B of weights and scales a warp, 256 B of x for one vector."""
-    one, sixteen = streamed_step(PROBLEM).launch, batch_step(PROBLEM).launch
-    assert (one.grid, one.block, one.dynamic_shared) == ((1024, 1, 1), (256, 1, 1), 4 * 8 * (2 * 1056 + 256))
-    assert (sixteen.grid, sixteen.block) == ((128, 1, 1), (512, 1, 1))
-    assert sixteen.dynamic_shared == 4 * (16 * 2 * 1056 + 2 * 16 * 128 * 2)
-    assert streamed_step(PROBLEM, STREAMED, 264).launch.grid == (264, 1, 1)
-    assert streamed_step(GemvProblem(33, 1)).launch.grid == (2, 1, 1)
-    assert batch_step(GemvProblem(257, 1), BATCH).launch.grid == (2, 1, 1)
+    """32768 rows are 128 times 4 chunks of 64; a warp has a ring of chunks of 64 x 66 B, and 256 B or 16 x 320 B of x."""
+    (one,), (sixteen,) = streamed_steps(PROBLEM), batch_steps(PROBLEM)
+    assert (one.launch.grid, one.launch.block, one.launch.dynamic_shared) == ((128, 1, 1), (256, 1, 1), 8 * (6 * 64 * 66 + 256))
+    assert (sixteen.launch.grid, sixteen.launch.block) == ((128, 1, 1), (256, 1, 1))
+    assert sixteen.launch.dynamic_shared == 8 * (3 * 64 * 66 + 16 * 320)
+    assert streamed_steps(GemvProblem(257, 1))[0].launch.grid == batch_steps(GemvProblem(257, 1))[0].launch.grid == (2, 1, 1)
+    assert [streamed_steps(GemvProblem(1, cols))[0].launch.constants["GUARD"] for cols in (256, 300)] == [0, 1]
 
 
 def test_bytes_of_sixteen_vectors_by_hand() -> None:
@@ -33,22 +37,48 @@ def test_bytes_of_sixteen_vectors_by_hand() -> None:
     assert batch_bytes(PROBLEM) == weights + 16 * 32768 * (2 + 4)
 
 
-@pytest.mark.parametrize("routine", RUNGS, ids=lambda routine: routine.name)
-def test_no_architecture_spills_and_copies_are_asynchronous(routine: Routine[GemvProblem]) -> None:
+def test_a_chunk_holds_each_code_where_the_kernels_say() -> None:
+    """One code of row 70, column 128 + 41 in a matrix of zeros, and the scales, each found by hand.
+
+    Row 70 is row 6 of block 1: tile 0, first half.  Column 41 of its group: word 1 of the piece p = (41 % 32) / 8 = 1, element
+    1 of its eight, which is the second of the first pair: bits 16 and up.
+    """
+    codes = np.zeros((72, 256), np.uint8)
+    codes[70, 128 + 41] = 9
+    scales = np.arange(144, dtype=np.float16).reshape(72, 2)
+    chunks = chunked(np, codes, scales).reshape(2, 2, 64 * 66)
+    words = chunks[:, :, :4096].copy().view(np.uint32)
+    found = np.argwhere(words)
+    assert found.tolist() == [[1, 1, 6 * 16 + 1 * 4 + 1]] and words[tuple(found[0])] == 9 << 16
+    halves = chunks[:, :, 4096:].copy().view(np.float16).reshape(2, 2, 8, 4, 2)
+    # row 70 of group 1 has the scale 141: row 6 of block 1's tile 0, upper half; row 13 of block 0: row 5, lower half
+    assert halves[1, 1, 6, 0, 0] == 141 and halves[0, 0, 5, 0, 1] == 26 and halves[0, 1, 0, 3, 1] == 2 * 56 + 1
+    assert not halves[1, :, :, 1:].any(), "rows that fill up have a scale of zero"
+
+
+def test_the_chunked_weights_stand_for_the_same_ones() -> None:
+    weights = np.random.default_rng(0).standard_normal((70, 300), dtype=np.float32)
+    plain, other = store(np, weights, INT4), store(np, weights, INT4_CHUNKED)
+    assert np.array_equal(plain.meant, other.meant)
+    assert [one.shape for one in other.arrays] == [(128, 3 * 66)]
+    assert other.arrays[0].nbytes == GemvProblem(128, 300).weight_bytes(INT4_CHUNKED)
+
+
+@pytest.mark.parametrize("routine", (ONE, SIXTEEN), ids=lambda routine: routine.name)
+def test_nothing_spills_and_the_copy_engine_is_used(routine: Routine[GemvProblem]) -> None:
     pytest.importorskip("cuda.bindings.nvrtc", reason="the CUDA compiler comes with the extra dev")
     (step,) = routine.steps(PROBLEM)
-    assert step.launch.dynamic_shared <= routine.min_shared * 1024 < step.launch.dynamic_shared + 2048
+    assert step.launch.dynamic_shared <= routine.min_shared * 1024 < step.launch.dynamic_shared + 3072
     for arch in ARCHITECTURES:
-        if arch_number(arch) not in supported_architectures() or arch_number(arch) < routine.min_arch:
+        number = arch_number(arch)
+        if number not in supported_architectures() or number < routine.min_arch or SHARED_LIMIT[number] < routine.min_shared:
             continue
         cubin = build_step(routine, step, arch)
         used = cubin.resources[step.entry]
         assert (used.spills, used.stack) == (0, 0), arch
-        if routine.min_shared <= SHARED_LIMIT[arch_number(arch)]:
-            assert step.launch.dynamic_shared + used.shared <= SHARED_LIMIT[arch_number(arch)] * 1024
+        assert step.launch.dynamic_shared + used.shared <= SHARED_LIMIT[number] * 1024
         if arch == "sm_90":
             seen = Counter(map(operation, instructions(cubin, step.entry)))
-            # a product of 16 x 16 codes each for 8 columns; 8 more for the sum of x, or twice as many for sixteen vectors
-            assert seen[0x3C] == (2 * 8 + 8 if routine is ONE else 2 * 8 * 2)
-            assert seen[0x1AE] >= 5  # LDGSTS: global to shared without registers
-    assert SIXTEEN.min_arch == ONE.min_arch == 80
+            # 16 tiles of 16 rows, 8 products of 16 columns each for 8 vectors; and 8 for the sum of x
+            assert seen[HMMA] == (16 * 8 + 8) * (1 if routine is ONE else 2)
+            assert seen[BULK] >= 2

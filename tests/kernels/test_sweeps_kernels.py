@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
+import re
 import shutil
 import struct
 import subprocess
@@ -18,7 +20,7 @@ from kernels.catalogue import Mutant
 from kernels.machine_code import instructions
 from kernels.sweeps import probes
 from kernels.sweeps.mutants import MUTANTS
-from measure import coalescing, sweeps
+from measure import coalescing, streams, sweeps
 from measure.errors import VerificationError
 
 COMPILER = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
@@ -63,15 +65,18 @@ static long long ticks = 0;
 static inline long long clock64() { return ++ticks; }
 static inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
 static inline float __int_as_float(int x) { float f; std::memcpy(&f, &x, 4); return f; }
+static inline float __uint_as_float(unsigned x) { return __int_as_float((int)x); }
+static inline unsigned __float_as_uint(float f) { unsigned x; std::memcpy(&x, &f, 4); return x; }
+#define __align__(n) __attribute__((aligned(n)))
 #define __global__
 #define __device__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __syncwarp()
-#define FOR_ALL(blocks, threads, call) \
+#define FOR_ALL(blocks, threads, call) { \
     gridDim.x = blocks; blockDim.x = threads; \
     for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) \
-        for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x) call;
+        for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x) call; }
 """
 DRIVERS = {
     "divergence_paths": r"""
@@ -84,6 +89,14 @@ extern "C" void launch(int way, const float* x, float* out, int paths, int round
 extern "C" void launch(unsigned blocks, const unsigned* data, unsigned* sums, unsigned long long count, unsigned stride,
                        unsigned offset) {
     FOR_ALL(blocks, 256, read_strided(data, sums, count, stride, offset))
+}
+""",
+    "streams": r"""
+extern "C" void launch(int what, unsigned blocks, const Words* b, const Words* c, Words* out, unsigned* sums,
+                       unsigned long long count, float scale) {
+    if (what == 0) FOR_ALL(blocks, READ_THREADS, stream_read(b, sums, count))
+    if (what == 1) FOR_ALL((count + COPY_THREADS - 1) / COPY_THREADS, COPY_THREADS, stream_copy(b, out, count))
+    if (what == 2) FOR_ALL((count + TRIAD_THREADS - 1) / TRIAD_THREADS, TRIAD_THREADS, stream_triad(b, c, out, count, scale))
 }
 """,
 }
@@ -101,7 +114,10 @@ def library(folder: Path, name: str, mutant: Mutant | None = None) -> Any:
     stem = name if mutant is None else f"{name}_{MUTANTS.index(mutant)}"
     source, path = folder / f"{stem}.cpp", folder / f"{stem}.so"
     if not path.exists():
-        source.write_text(SHIM + (mutant.apply(program.text) if mutant else program.text) + DRIVERS[name])
+        text = mutant.apply(program.text) if mutant else program.text
+        text = re.sub(r'asm volatile\("ld\..*?: "l"\(p\)\);', "v = *p;", text)
+        text = re.sub(r'asm volatile\("st\..*?: "memory"\);', "*p = v;", text)
+        source.write_text(SHIM + text + DRIVERS[name])
         constants = [f"-D{key}={value}" for key, value in program.constants.items()]
         subprocess.run(
             [COMPILER, "-std=c++17", "-O0", "-w", "-shared", "-fPIC", *constants, str(source), "-o", str(path)], check=True
@@ -148,7 +164,28 @@ def stride_wrong(folder: Path, mutant: Mutant | None = None) -> bool:
     return False
 
 
-WRONG = {"divergence_paths": divergence_wrong, "stride": stride_wrong}
+def streams_wrong(folder: Path, mutant: Mutant | None = None) -> bool:
+    """The same of a sum, a copy and a triad; the outputs are one vector longer, which nobody may write."""
+    code, blocks = library(folder, "streams", mutant), 2
+    for vectors in (1, 33, 2 * 512 * 8 + 700):
+        data = streams.arrays(np, vectors, blocks * probes.READ_THREADS)
+        spare = np.full(4 * vectors + 4, np.nan, np.float32)
+        data = dataclasses.replace(data, out=spare[:-4])
+        for what in streams.AMOUNT:
+
+            def run(what: str = what, data: streams.Arrays = data) -> None:
+                arrays = (data.b, data.c, data.out, data.sums)
+                kind = list(streams.AMOUNT).index(what)
+                code.launch(
+                    kind, blocks, *map(pointer, arrays), ctypes.c_ulonglong(data.vectors), ctypes.c_float(streams.SCALE)
+                )
+
+            if not streams.right(np, what, data, run) or not np.isnan(spare[-4:]).all():
+                return True
+    return False
+
+
+WRONG = {"divergence_paths": divergence_wrong, "stride": stride_wrong, "streams": streams_wrong}
 
 
 @needs_compiler

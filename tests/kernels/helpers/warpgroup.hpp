@@ -45,7 +45,7 @@ static void ptx_mbarrier_init_shared_cta_b64(unsigned barrier, int arrivals) {
     if (barrier % 8) std::abort();
     phase_at(barrier) = {(short)arrivals, (short)arrivals, 0, 0};
     for (Named& one : named) one = Named();  // a new block
-    on_their_way.clear();
+    on_their_way.erase(barrier);
 }
 static void ptx_mbarrier_arrive_expect_tx_shared_cta_b64(unsigned barrier, int bytes) {
     Phase& phase = phase_at(barrier);
