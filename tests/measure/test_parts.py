@@ -12,7 +12,7 @@ from measure.counters import with_counters
 from measure.device import DATASHEETS, Hardware, describe, explain
 from measure.ladder_record import rate, rounded
 from measure.patterns import patterns
-from measure.records import Ladder, Quantity, Rung, Traffic
+from measure.records import Ladder, Level, Quantity, Rung, Traffic
 from measure.roofs import chain_after, tile_sum
 from measure.trace import blocks_to_trace, most_at_once
 
@@ -95,8 +95,9 @@ def test_counted_bytes_go_beside_the_modelled_ones() -> None:
 
 def test_a_counter_of_warps_does_not_replace_what_warpgroups_read() -> None:
     """wgmma reads shared memory, and the copy engine writes it, past the pipe whose wavefronts are counted; L2 sees all."""
-    levels = {level: Traffic(model=Quantity(10.0, "B", "derived")) for level in ("load_path", "l2")}
-    counted = {level: Quantity(2.0, "B", "measured") for level in levels}
+    modelled: tuple[Level, ...] = ("load_path", "l2")
+    levels = {level: Traffic(model=Quantity(10.0, "B", "derived")) for level in modelled}
+    counted: dict[str, Quantity] = {level: Quantity(2.0, "B", "measured") for level in modelled}
     rung = Rung("one", "One", "", traffic=levels, math_roof="bf16_wgmma")
     found = with_counters(Ladder("t", "p", "d", None, "bf16_mma", None, (rung,)), {"one": counted}).rungs[0]
     assert found.traffic["load_path"] == levels["load_path"] and found.traffic["l2"].best == counted["l2"]
