@@ -162,7 +162,7 @@ FAMILIES: tuple[Family, ...] = (
         {"latency": "latencies"},
     ),
     Family("traces", of_programs("traces", traces.PROGRAMS), TRACES_MUTANTS, {"launch": "launch"}),
-    Family("sweeps", of_programs("sweeps", sweeps.PROGRAMS), SWEEPS_MUTANTS),
+    Family("sweeps", of_programs("sweeps", sweeps.PROGRAMS), SWEEPS_MUTANTS, {"streams": "streams"}),
     Family("gemm_fp32", of_kernels("gemm_fp32", GEMM_FP32.rungs, (GEMM_FP32.problem, ODD)), GEMM_FP32_MUTANTS),
     Family("gemm_bf16", of_kernels("gemm_bf16", GEMM_BF16.rungs, (GEMM_BF16.problem, ODD)), GEMM_BF16_MUTANTS),
     Family("attention", of_routines("attention", ATTENTION.rungs, (ATTENTION.problem, *ODD_ATTENTION)), ATTENTION_MUTANTS),

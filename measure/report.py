@@ -32,11 +32,13 @@ EXTRA = {
 }
 """Named figures that the document shows, and its words for them."""
 
+STREAMS = {"read": "read", "copy": "copy", "triad": "triad"}
+STREAMED = ("kernel", "cudaMemcpy")
 LATENCIES = {"shared": "shared memory", "l1": "L1", "l2": "L2", "l2_far": "L2, far half", "dram": "DRAM"}
 
 
 def report(dataset: Dataset) -> str:
-    """All tables: device, roofs, ladders, latencies."""
+    """All tables: device, roofs, ladders, streams, latencies."""
     return "\n\n".join(part for part in _parts(dataset) if part)
 
 
@@ -45,6 +47,7 @@ def _parts(dataset: Dataset) -> Iterator[str]:
     yield _roofs(dataset)
     for name, ladder in dataset.main.ladders.items():
         yield _ladder(dataset, name, ladder)
+    yield _streams(dataset)
     yield _latencies(dataset)
 
 
@@ -135,6 +138,20 @@ def _extra(quantity: Quantity | None) -> str:
     if quantity is None:
         return ""
     return scaled(quantity.value, "B") if quantity.unit == "B" else f"{number(quantity)} {quantity.unit}".strip()
+
+
+def _streams(dataset: Dataset) -> str:
+    """What arrays are read, copied and combined with, beside the library's copy."""
+    sweep = dataset.main.sweeps.get("streams")
+    if sweep is None or sweep.verification is None or not sweep.verification.passed:
+        return ""
+    rows = [
+        [series.title, *(number(series.values.get(what)) for what in STREAMS)]
+        for series in sweep.series
+        if series.name in STREAMED
+    ]
+    size = sweep.kernel.partition(",")[0]
+    return _grid([f"{sweep.title}, {size}, TB/s", *STREAMS.values()], rows)
 
 
 def _latencies(dataset: Dataset) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 
 from kernels.launch import load_function
 from kernels.roofs import probes
+from kernels.sweeps import probes as streams
 from measure.device import DATASHEETS, LANES, Hardware
 from measure.errors import VerificationError
 from measure.ladder_record import rounded
@@ -247,6 +248,27 @@ def _reads(hardware: Hardware, watch: Stopwatch, size: int) -> Iterable[Try]:
                 raise VerificationError("probe_read did not read everything")
 
         yield Try(f"{words}; {blocks} blocks of {probes.READ_THREADS}", run, float(size) * rounds, check)
+    if size > GIB:  # a quick look goes without
+        yield from _pieces(hardware, data, total, words)
+
+
+def _pieces(hardware: Hardware, data: Any, total: int, words: str) -> Iterable[Try]:
+    """The same read piece by piece: what a block has under way are neighbours."""
+    import cupy
+
+    function = load_function(streams.STREAMS, "stream_read")
+    for per_sm in (2, 4):
+        blocks = per_sm * hardware.sm_count
+        out = cupy.empty(blocks * streams.READ_THREADS, cupy.uint32)
+
+        def run(blocks: int = blocks, out: Any = out) -> None:
+            function((blocks,), (streams.READ_THREADS,), (data, out, np.uint64(data.size // 4)))
+
+        def check(out: Any = out) -> None:
+            if int(out.sum(dtype=cupy.uint32)) != total:
+                raise VerificationError("stream_read did not read everything")
+
+        yield Try(f"{words}; {blocks} blocks of {streams.READ_THREADS}, by pieces", run, float(data.nbytes), check)
 
 
 def _copies(hardware: Hardware, size: int) -> Iterable[Try]:
@@ -299,7 +321,7 @@ SUBJECT = Subject(
     name="roofs",
     title="Roofs: FMA units, load path, L1, L2, device memory",
     key="roofs",
-    sources=(probes.FMA.source, probes.BANDWIDTH.source),
+    sources=(probes.FMA.source, probes.BANDWIDTH.source, streams.STREAMS.source),
     collect=collect,
     record=record,
     steps=lambda plan: len(NAMES),

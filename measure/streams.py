@@ -72,7 +72,7 @@ def arrays(xp: Any, vectors: int, sums: int) -> Arrays:
 def right(xp: Any, what: str, data: Arrays, run: Run) -> bool:
     """Whether one run does its work, to the bit; nothing of the result is right before."""
     if what == "read":
-        data.sums.fill(0xFFFFFFFF)
+        data.sums[:] = 0xFFFFFFFF
         run()
         return int(data.sums.sum(dtype=xp.uint32)) == int(data.b.view(xp.uint32).sum(dtype=xp.uint32))
     if what == "copy":
