@@ -11,10 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 import roofline
+from audio import tracks
 from measure import report
 from measure.dataset import Dataset
 from measure.roofline_model import LEVEL_ROOF
 from scenes import film
+from scenes.render.publish.chapters import title_of
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -63,3 +65,15 @@ def test_the_scenes_of_the_readme_are_in_the_film() -> None:
 @pytest.mark.parametrize("path", re.findall(r"\]\(([^)#:]+)\)", README))
 def test_links_lead_to_files(path: str) -> None:
     assert (ROOT / path).exists()
+
+
+def test_the_passages_of_the_film_are_listed_as_they_are() -> None:
+    """Each with the second it begins at on the project's own song, its title, its idea and the book's chapter."""
+    timeline = tracks.open(tracks.DEFAULT).timeline
+    rows = []
+    for row in film.FILM:
+        second = int(timeline.beats[timeline.downbeats[row.first_bar - 1]])
+        chapter = getattr(row.load(), "chapter", "").partition("Ch. ")[2]
+        rows.append(f"| {second // 60}:{second % 60:02d} | {title_of(row)} | {row.idea} | {chapter} |")
+    listed = README.partition("| from | passage | idea | chapter |")[2].partition("\n\n")[0].strip().splitlines()[1:]
+    assert listed == rows, "\n".join(rows)
