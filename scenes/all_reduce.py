@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from measure.dataset import Owned
+from measure.dataset import Dataset, Owned
 from measure.records import AllReduce as Record
 from scenes.props.cube import Cube
 from scenes.props.journey import Needle
@@ -62,13 +62,17 @@ class AllReduce(Passage):
         # Name both laps and count their steps; then say how fast that is on a real server, and who said so.
         self._name_laps(steps, 0.0 if owned else 120.0)
         if owned:
-            self._introduce(owned)
+            self._introduce()
             self._say_bandwidth(owned, begin, end)
         else:
             shown = Track(0.0).to(1.0, self.at(1, 3), 0.5).to(0.0, end, 0.5)
             self.text(Text("all-reduce not measured", FACT, LEFT, LINE_1, opacity=shown))
             self.text(Text(f"on {self.data.device.name}", LABEL, LEFT, LINE_2, opacity=shown))
         self.finish()
+
+    def footer(self, owner: Dataset | Owned[Any] | None = None) -> str:
+        """The figures are those of the record's server, seldom of the GPU that the film is about."""
+        return super().footer(owner or self.data.all_reduce())
 
     def _steps(self, owned: Owned[Record] | None) -> Steps:
         """Of the record's ring; without one, of a ring that is drawn as an outline."""
@@ -132,15 +136,15 @@ class AllReduce(Passage):
 
     # ---- what is written ---------------------------------------------------------------------------------------------
 
-    def _introduce(self, owned: Owned[Record]) -> None:
-        """How many GPUs, whose, and that each buffer is cut into as many chunks."""
+    def _introduce(self) -> None:
+        """How many GPUs, and that each has numbers of its own."""
         shown = window(self.at(1, 1.4), self.at(2, 1.7), 0.4)
 
         def count() -> Sequence[Item]:
             gpus = figure(self.read("all_reduce.gpus"), 0, "GPUs")
             return [
                 Number(gpus, NUMBER, LEFT, BIG + 12, "left", shown),
-                Text(f"{owned.device.name} · {gpus.source}", SMALL, LEFT, FINE + 12, "left", shown),
+                Text(f"in one server · {gpus.source}", SMALL, LEFT, FINE + 12, "left", shown),
                 Text("each has its own numbers, all need their sum", SMALL.coloured(TEXT), LEFT, FINER + 12, "left", shown),
             ]
 
@@ -166,10 +170,11 @@ class AllReduce(Passage):
         self.text(Text("2(N − 1) steps", SMALL, RIGHT, LINE_2 + 16, "right", shown))
 
     def _say_bandwidth(self, owned: Owned[Record], begin: float, end: float) -> None:
-        """Bus bandwidth as nccl-tests defines it, whose figure it is, and what a link could carry."""
+        """Bus bandwidth as nccl-tests defines it, which of a ring is what each GPU sends on; and what a link could carry."""
         key = self._bus_key()
         if not key:
             return
+        sent = key.endswith(".ring")
         shown, link = window(begin + 0.5, end - 0.25, 0.5), window(begin + 2.0, end - 0.25, 0.5)
 
         def speed() -> Sequence[Item]:
@@ -178,8 +183,7 @@ class AllReduce(Passage):
             return [
                 Number(bus, NUMBER.coloured(MEMORY), LEFT, BIG + 12, "left", shown),
                 Text(f"bus bandwidth, {name} · {told}", SMALL, LEFT, FINE + 12, "left", shown),
-                Text(owned.device.name, SMALL, LEFT, FINER + 12, "left", shown),
-                Text("= bytes / time × 2(N − 1)/N", SMALL.coloured(TEXT), LEFT, FINER + 60, "left", link),
+                *([Text("what each GPU sends on, all at once", SMALL.coloured(TEXT), LEFT, FINER + 12, "left", link)] * sent),
             ]
 
         def capacity() -> Sequence[Item]:

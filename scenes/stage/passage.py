@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from audio import tracks
 from audio.timeline import Timeline
-from measure.dataset import Dataset, Reading
+from measure.dataset import Dataset, Owned, Reading
 from scenes import film
 from scenes.film import Row
 from scenes.stage.breath import Breath
@@ -232,17 +232,14 @@ class Passage(Scene):
 
     def read(self, key: str) -> Reading:
         """A reading that `data.has`.  Raises KeyError for one that is absent."""
-        reading = self.data.get(key)
-        if reading is None:
+        if (reading := self.data.get(key)) is None:
             raise KeyError(f"{self.name}: {key} is not in the measurements")
         return reading
 
-    def footer(self) -> str:
-        """GPU, date and source of the file, for the HUD's bottom line."""
-        run = self.data.run
-        if run is None:
-            return f"{self.data.device.name} · published figures"
-        return f"{self.data.device.name} · measured {run.date[:10]}"
+    def footer(self, owner: Dataset | Owned[Any] | None = None) -> str:
+        """Whose figures these are, and of which day or published, for the HUD's bottom line: the first file's, or `owner`'s."""
+        whose = owner or self.data
+        return f"{whose.device.name} · {f'measured {whose.run.date[:10]}' if whose.run else 'published figures'}"
 
     def peak_note(self) -> str:
         """Which peak a ratio of fp32 is of."""
@@ -271,8 +268,7 @@ class Passage(Scene):
             self.finish()
 
     def _play_to(self, moment: float, goal: str) -> None:
-        target = self.clock.frame(moment)
-        if target < self._frame or moment < self.beat - 1e-9:
+        if (target := self.clock.frame(moment)) < self._frame or moment < self.beat - 1e-9:
             raise OverrunError(
                 f"{self.name}: {goal} is frame {target}, but the screenplay is already at frame {self._frame} "
                 f"(beat {self.beat:g} of {self.clock.beats:g})"

@@ -170,8 +170,21 @@ def test_figures_are_the_records_and_its_kind_is_said(tmp_path: Path, monkeypatc
         assert {claim.key for claim in scene.log.claims} == {
             "all_reduce.gpus", "all_reduce.bus_bandwidth.ring", "all_reduce.link_one_way"
         }  # fmt: skip
-    assert {"8 GPUs", "370 GB/s", "450 GB/s", "bus bandwidth, ring · published"} <= told["published"]
-    assert {"4 GPUs", "90 GB/s", "bus bandwidth, ring · measured 2026-01-02", "Test server"} <= told["measured"]
+    assert {"8 GPUs", "370 GB/s", "450 GB/s", "bus bandwidth, ring · published",
+            "NVIDIA HGX H100, 8 GPUs · published figures"} <= told["published"]  # fmt: skip
+    assert {"4 GPUs", "90 GB/s", "bus bandwidth, ring · measured 2026-01-02",
+            "Test server · measured 2026-01-02"} <= told["measured"]  # fmt: skip
+
+
+def test_the_foot_line_says_whose_figures_these_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The film's own GPU stands there only where there are no figures of another."""
+    both = passage(["nvidia-h200", SERVER], monkeypatch)
+    for beat in (2.0, 13.0, 20.0):
+        words = {placed.text for placed in texts(both, beat)}
+        assert "NVIDIA HGX H100, 8 GPUs · published figures" in words
+        assert not any("measured" in line or "H200" in line for line in words)
+    alone = {placed.text for placed in texts(passage(["nvidia-h200"], monkeypatch), 13.0)}
+    assert any(line.startswith("NVIDIA H200 · measured 20") for line in alone)
 
 
 def test_a_link_is_as_full_as_the_bus_bandwidth_is_of_its_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
