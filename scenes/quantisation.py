@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from scenes.props.bits import EDGE, GROUP, SCALE_BITS, Bits
 from scenes.props.cube import Cube, Vector
+from scenes.props.sentence import Sentence
 from scenes.props.signs import Signs
 from scenes.props.trains import FROM, GATE, SM, Train, Trains
 from scenes.stage.camera import Camera
@@ -40,7 +41,7 @@ class Quantisation(Passage):
 
     def construct(self) -> None:
         # Bars 1 and 2: one weight, bit by bit; it is folded on "number", "lighten", "load"; bar 3: its group, their scale.
-        self.scale_at, self.start, self.flow = self.at(3, 2), self.at(4), self.at(5)
+        self.scale_at, self.start, self.flow = self.at(3, 2), self.at(4), self.at(6)
         folds, self.group_at = (self.at(1, 3), self.at(2), self.at(2, 3)), self.at(3) - 0.1
         gone = Track(1.0).to(0.0, self.start - 0.25, 0.75)
         self.bits: Bits = self.prop(Bits(ROW, folds, gone, self.group_at, self.scale_at))
@@ -49,11 +50,12 @@ class Quantisation(Passage):
         # Bar 4, on "more of them": the same matrix in four formats, each train as long as its bytes, as fast as it was read.
         self.rungs = {name: self.fastest(name) for name, _ in FORMATS}
         trains = [self.train(k) for k in range(len(FORMATS))]
-        # From bar 5 on weight after weight: those of fp32 come to the gate on bar 6, the others as fast as they were read.
-        pace, risen = (GATE - FROM) / (self.at(6) - self.flow), Track().to(1.0, self.at(3, 4), 1.0)
+        # From bar 5 on weight after weight, as fast as they were read: level at the gate on bar 6, then each gate counts them.
+        pace, risen = (GATE - FROM) / (self.flow - self.at(5)), Track().to(1.0, self.at(3, 4), 1.0)
         self.trains: Trains = self.prop(Trains(trains, self.start, self.flow, pace, risen))
         self.prop(Scenery(self.light), Cube(self.thread, 0.62, emission=0.8))
         self.name_the_tracks()
+        self.count_at_the_gates()
         if all(self.rungs.values()):
             self.say_the_race()
             self.say_the_cost()
@@ -150,18 +152,32 @@ class Quantisation(Passage):
         sm = TextPlane.standing("SM", grey, (SM[0] + 0.3, TRACKS[-1] - 1.62, 0.2), 0.66)
         self.prop(Signs([(plane, seen) for plane in (*names, sm)]))
 
+    def count_at_the_gates(self) -> None:
+        """Right of each name how many of its weights have passed in bar 6."""
+        style, seen = CODE.coloured(TEXT), window(self.flow - 0.25, self.clock.beats + 9.0)
+
+        def counter(which: int) -> Callable[[float], TextPlane]:
+            place = (SM[1] + 3.2, TRACKS[which] - 0.3, SM[2] + 0.1)
+            plane = cache(lambda count: TextPlane.standing(f"{count}", style, place, 0.74, 12.0))
+            return lambda beat: plane(int(self.trains.taken(self.trains.trains[which], beat + 1e-6)))
+
+        known = [which for which, (name, _) in enumerate(FORMATS) if self.rungs[name]]
+        self.prop(Signs([(counter(which), seen) for which in known]))
+
     def say_the_race(self) -> None:
-        """From when the shortest train is in: how much sooner, beside how much shorter; both stay until the longest is in."""
-        begin, end = self.start + 1.5, self.at(6) - 0.25
-        left, right = window(begin - 0.25, end), window(begin + 1.75, end)
+        """From when the shortest train is in: how much sooner; beside it how much shorter, until the longest is in."""
+        begin, end, over = self.start + 1.5, self.flow - 0.25, self.clock.beats + 9.0
+        left, right = window(begin - 0.25, over), window(begin + 1.75, end)
+        first, last = window(begin - 0.25, end), window(self.flow + 0.25, over)
 
         def sooner() -> Sequence[Item]:
             faster = figure(self.read(self.of_int4("speedup")), 2, "×")
             counted = Track().to(1.0, begin + 0.4, 0.6, arrive)
             return [
                 Counter(faster, counted, NUMBER, LEFT, BIG, "left", left, start=1.0),
-                Text(f"int4 faster than fp32, {faster.source}", SMALL, LEFT, FINE, "left", left),
-                Text(f"y = Wx · {self.problem()}", SMALL, LEFT, FINER, "left", left),
+                Text(f"int4 faster than fp32, {faster.source}", SMALL, LEFT, FINE, "left", first),
+                Text(f"as many weights in, int4 to fp32, {faster.source}", SMALL, LEFT, FINE, "left", last),
+                Text(f"y = Wx · {self.problem()}", SMALL, LEFT, FINER, "left", first),
             ]
 
         def shorter() -> Sequence[Item]:
@@ -179,16 +195,17 @@ class Quantisation(Passage):
         return (owned.value.problem if owned else "").replace(" x ", " × ")
 
     def say_the_cost(self) -> None:
-        """Bar 6: what is left of the bandwidth, and what the missing bits cost."""
-        shown = window(self.at(6) + 0.25, self.clock.beats + 9.0)
+        """Bar 6: why it is less than the bits alone would gain, and what the missing bits cost."""
+        shown, bright = window(self.flow + 0.25, self.clock.beats + 9.0), SMALL.coloured(TEXT)
+        plain = self.key(self.rungs["fp32"] or "fp32", "bandwidth")
 
         def cost() -> Sequence[Item]:
-            speed = figure(self.read(self.of_int4("bandwidth")), 2)
+            speed, before = figure(self.read(self.of_int4("bandwidth")), 2), figure(self.read(plain), 2)
             wrong = figure(self.read(self.of_int4("quantisation_error")), 1, "%", 100.0)
             below = 16.0  # the HUD's ratio stands above
+            words = (("bytes: ", SMALL), (speed, bright), (", fp32 ", SMALL), (before, bright))
             return [
-                Number(speed, NUMBER.coloured(MEMORY), LEFT, BIG, "left", shown),
-                Text(f"int4 weights read, {speed.source}", SMALL, LEFT, FINE, "left", shown),
+                Sentence(words, LEFT, FINER, opacity=shown),
                 Number(wrong, NUMBER, RIGHT, BIG + below, "right", shown),
                 Text("off the exact y, in white", SMALL, RIGHT, FINE + below, "right", shown),
                 Text(f"{wrong.source}, random weights", SMALL, RIGHT, FINER + below, "right", shown),
@@ -217,9 +234,10 @@ class Quantisation(Passage):
             (10.3, (0.2, -16.8, 1.4, 29.5, 0, 32)),
             (12, (2.6, 0.2, 2.2, 32.0, 8, 25)),
             (16, (3.0, 0.0, 2.3, 31.0, 13, 24)),
-            (19, (4.0, -0.3, 2.6, 28.5, 16, 23)),
-            (22, (8.0, -1.6, 3.0, 20.5, 19, 21)),
-            (24, (10.4, -2.6, 2.3, 15.6, 24, 20)),
+            (18.5, (4.2, -0.3, 2.6, 28.5, 15, 23)),
+            (20.3, (8.0, -0.9, 2.9, 25.0, 17, 22)),
+            (22, (10.0, -1.4, 3.0, 20.5, 19, 21)),
+            (24, (12.2, -2.0, 2.5, 16.8, 23, 20)),
         ])  # fmt: skip
 
         def camera(beat: float) -> Camera:

@@ -69,8 +69,8 @@ class Train:
 class Trains:
     """The tracks, what runs on them, and the SM that takes it in; its mouths glow while their train passes.
 
-    From `flow` on weight after weight comes along each track, each as long as its bits: many short ones where a long one was.
-    One of fp32 goes `pace` world units a beat.
+    Then weight after weight comes along each track, each as long as its bits: many short ones where a long one was.  The first
+    of each format is at the gate at `flow`; one of fp32 goes `pace` world units a beat.
     """
 
     trains: Sequence[Train]
@@ -131,10 +131,15 @@ class Trains:
         world.add(Boxes.of(origin, size, colour, np.where(white, 0.3, 0.22)[on], 0.8))
 
     def front(self, train: Train, beat: float) -> float:
-        """x of the first of the weights that come one by one."""
-        if beat <= self.flow:
+        """x of the first of the weights that come one by one: all formats are level where they begin to pass the gate."""
+        if beat <= self.flow - 1.6 * (GATE - FROM) / self.pace:  # nothing is asked before it shows
             return FROM
-        return FROM + self.pace * (train.speed() if train.speed is not None else 1.0) * (beat - self.flow)
+        speed = train.speed() if train.speed is not None else 1.0
+        return max(FROM, GATE + self.pace * speed * (beat - self.flow))
+
+    def taken(self, train: Train, beat: float) -> float:
+        """How many of the weights that come one by one have passed the gate since `flow`."""
+        return max(0.0, self.front(train, beat) - GATE) * train.ratio / WEIGHT
 
     def _weights(self, world: World, train: Train, beat: float) -> None:
         front = self.front(train, beat)
