@@ -17,7 +17,7 @@ from scenes.props.piles import Pile
 from scenes.props.sentence import Sentence
 from scenes.props.signs import Signs
 from scenes.stage.camera import Camera
-from scenes.stage.claims import figure
+from scenes.stage.claims import Figure, figure
 from scenes.stage.digits import Counter
 from scenes.stage.hud import Ratio
 from scenes.stage.keys import Path, Track, arrive, overshoot, ramp, window
@@ -30,10 +30,10 @@ from scenes.stage.world import Fog, Ground, Light, World
 LEFT, RIGHT = 96, 1824
 BIG, FINE, FINER = 318, 368, 408  # baselines of a number and of what explains it
 PILES, PILE_Y = (11.0, 17.0), 1.5  # x of the bytes of either kind
-BELOW, OVER = 16.0, 52.0  # how much lower a figure stands under the HUD's ratio, and higher over a pile
+BELOW, SAID = 16.0, 208.0  # how much lower a figure stands under the HUD's ratio; baseline of what stays
 GOAL = (2.0, -5.2, 0.09)  # where the output's tile is written in DRAM
 GB = 1e-9
-SLOWER = 2.5  # beats that the slower of two takes in the last bar: the scale of that race
+SLOWER = 1.75  # beats that the slower of two takes in the last bar: the scale of that race
 
 
 class FlashAttention(Passage):
@@ -70,12 +70,13 @@ class FlashAttention(Passage):
         self.say_the_square()
         if self.fast is None:
             shown = window(self.at(3), self.clock.beats + 9.0)
-            self.text(Text("attention not measured", LABEL, LEFT, 204, opacity=shown))
-            self.text(Text(f"on {self.data.device.name}", LABEL, LEFT, 248, opacity=shown))
+            self.text(Text("attention not measured", LABEL, LEFT, 270, opacity=shown))
+            self.text(Text(f"on {self.data.device.name}", LABEL, LEFT, 314, opacity=shown))
         else:
             raced = list(dict.fromkeys(["unfused", self.fused or self.fast, self.fast]))
             self.race = self.prop(Race(self.last, SLOWER, cache(partial(self.shares, raced)), att.RACE_Y[: len(raced)]))
             self.prop(Signs(self.race.names(self.named(raced), window(self.last + 0.25, self.clock.beats + 9.0))))
+            self.prop(Signs(self.race.marks([partial(self.took, name) for name in raced])))
             self.say_the_bytes()
             self.say_the_gain(self.fast)
         self.camera_at = self.fly()
@@ -123,6 +124,9 @@ class FlashAttention(Passage):
         times = [self.value(self.key(name, "time")) for name in rungs]
         return tuple(time / max(times) for time in times)
 
+    def took(self, rung: str) -> Figure:
+        return figure(self.read(self.key(rung, "time")), 1, "ms", 1e3)
+
     def pile(self, rung: str, lands: float) -> Pile:
         """The bytes that a rung moved through DRAM, on the scale of the unfused ones."""
         keys = [self.key(name, "traffic.dram") for name in (rung, "unfused")]
@@ -134,10 +138,13 @@ class FlashAttention(Passage):
     # ---- words --------------------------------------------------------------------------------------------------------------
 
     def name_things(self) -> None:
-        """What lies in DRAM, what streams, what stays; and the bytes of either kind."""
+        """What lies in DRAM, what streams; what stays, in a line of a bar each; and the bytes with the square."""
         end = self.clock.beats + 9.0
         stays, dram = window(self.times.tiles[0] - 1.0, self.last + 0.75), window(self.at(1, 3), end)
         self.prop(Signs([*att.names(dram), *sm.names(stays)]))
+        kept = ("max: a row's largest score", "sum of weights: only these stay")
+        for words, since, gone in zip(kept, (self.at(4), self.at(5)), (self.at(5), self.last - 0.25), strict=True):
+            self.text(Text(words, FACT, LEFT, SAID, opacity=window(since, gone - 0.3, 0.3)))
         seen = window(self.at(3), self.at(4) - 1.0)
         self.text(Text("unfused", SMALL.coloured(TEXT), 0, 46, "centre", seen, (PILES[0], PILE_Y - 1.6, 0.0), yields=True))
 
@@ -173,33 +180,28 @@ class FlashAttention(Passage):
         counted = Track().to(1.0, begin + 1.5, 1.0, arrive)
         words = f"through DRAM, {'unfused' if square else 'fused'}"
         items: list[Item] = [
-            Counter(moved, counted, NUMBER.coloured(MEMORY), RIGHT, BIG - OVER, "right", shown),
-            Text(f"{words}, {moved.source}", SMALL, RIGHT, FINE - OVER, "right", shown),
+            Counter(moved, counted, NUMBER.coloured(MEMORY), LEFT, BIG, "left", shown),
+            Text(f"{words}, {moved.source}", SMALL, LEFT, FINE, "left", shown),
         ]
         if not square and self.data.has(self.key("unfused", "traffic.dram")):
             before = figure(self.read(self.key("unfused", "traffic.dram")), 1, "GB", GB)
-            items.append(Sentence((("unfused ", SMALL), (before, SMALL.coloured(TEXT))), RIGHT, FINER - OVER, "right", shown))
+            items.append(Sentence((("unfused ", SMALL), (before, SMALL.coloured(TEXT))), LEFT, FINER, opacity=shown))
         return items
 
     def say_the_gain(self, fast: str) -> None:
-        """Bar 6: time, and what of it fusing alone gained; peak memory, which is all of it fusing's."""
+        """Bar 6: how much sooner, of which the bars tell what fusing alone gained; peak memory, which is all of it fusing's."""
         end = self.clock.beats + 9.0
         left, right = window(self.last, end), window(self.last + 1.0, end)
-        alone, bright = self.key("fused", "figures.speedup"), SMALL.coloured(TEXT)
+        bright = SMALL.coloured(TEXT)
         memory = [self.key(name, "figures.peak_memory") for name in (self.fused or fast, "unfused")]
 
         def faster() -> Sequence[Item]:
             times = figure(self.read(self.key(fast, "figures.speedup")), 1, "×")
             counted = Track().to(1.0, self.last + 1.0, 1.0, arrive)
-            items: list[Item] = [
+            return [
                 Counter(times, counted, NUMBER.coloured(COMPUTE), LEFT, BIG, "left", left, start=1.0),
                 Text(f"faster than unfused, {times.source}", SMALL, LEFT, FINE, "left", left),
             ]
-            if fast != "fused" and self.data.has(alone):  # the rest came of other steps
-                gained = figure(self.read(alone), 1, "×")
-                words = (("fusing alone ", SMALL), (gained, bright), (", then tensor cores", SMALL))
-                items.append(Sentence(words, LEFT, FINER, opacity=left))
-            return items
 
         def smaller() -> Sequence[Item]:
             now, before = (figure(self.read(key), 2, "GB", GB) for key in memory)
@@ -235,8 +237,8 @@ class FlashAttention(Passage):
             (16, (-0.5, -18.2, 1.3, 19.0, 1, 26)),
             (19.4, (-0.5, -18.0, 1.4, 19.2, -5, 25)),
             (20.5, (0.9, -8.0, 2.0, 25.0, -8, 24)),
-            (22.5, (3.2 - 2.0 * floor, -0.9 - 7.5 * floor, 3.1 - 1.3 * floor, 22.0 + 0.6 * floor, -4, 15 + 6 * floor)),
-            (24, (3.4 - 2.1 * floor, -0.9 - 7.3 * floor, 3.1 - 1.4 * floor, 21.5 + 0.5 * floor, 0, 15 + 5 * floor)),
+            (22.5, (3.2 - 2.6 * floor, -0.9 - 7.7 * floor, 3.1 - 1.3 * floor, 22.0 + 0.6 * floor, -4, 15 + 6 * floor)),
+            (24, (3.4 - 2.7 * floor, -0.9 - 7.5 * floor, 3.1 - 1.4 * floor, 21.5 + 0.5 * floor, 0, 15 + 5 * floor)),
         ])  # fmt: skip
 
         def camera(beat: float) -> Camera:

@@ -6,14 +6,16 @@ The cells' values are a small seeded example; the maximum, the sum and the outpu
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scenes.props.cube import Vector
 from scenes.props.signs import Sign
+from scenes.stage.claims import Figure
 from scenes.stage.keys import leave, overshoot, ramp
 from scenes.stage.palette import COMPUTE, MEMORY, PLATE, QUIET, STEEL, TEXT, mix
 from scenes.stage.plane import TextPlane
@@ -28,9 +30,9 @@ LOW = 0.5  # z of the wall's lowest cells
 BAND = 15  # first row, from the top, of the queries that are followed
 HERO = BAND + 1
 K_Y, V_Y, PLACE_Y = -2.2, -3.3, -5.6  # y of K, of V and of the square's place in DRAM
-RACE_Y = (-7.6, -9.2, -10.8)  # y of the bars of the race
+RACE_Y = (-8.9, -10.5, -12.1)  # y of the bars of the race
 SIDE = CELLS * PITCH
-RACE_X, RACE = -4.2, 1.65 * SIDE  # where they begin, and the length of the longest
+RACE_X, RACE = -4.2, 1.3 * SIDE  # where they begin, and the length of the longest
 VALUES = 4  # of a key, a query and an output, in the example
 
 
@@ -193,6 +195,22 @@ class Race:
             (TextPlane.standing(name, quiet, (RACE_X - 0.3, y - 0.3, 0.04), 0.5, align="right"), shown)
             for name, y in zip(words, self.y, strict=True)
         ]
+
+    def marks(self, times: Sequence[Callable[[], Figure]]) -> list[Sign]:
+        """How long each bar took, right of its end once it is there."""
+
+        def mark(which: int) -> Sign:
+            @cache
+            def plane() -> TextPlane:
+                at = (RACE_X + RACE * self.shares()[which] + 0.3, self.y[which] - 0.3, 0.04)
+                return replace(TextPlane.standing(times[which]().text, CODE.coloured(TEXT), at, 0.62), figure=times[which]())
+
+            def shown(beat: float) -> float:
+                return ramp(beat, self.start + self.beats * self.shares()[which], 0.3) if beat > self.start else 0.0
+
+            return lambda beat: plane(), shown
+
+        return [mark(which) for which in range(len(self.y))]
 
 
 def names(shown: Callable[[float], float]) -> list[Sign]:

@@ -27,7 +27,7 @@ TOP, SHELF = 1.2, 0.1  # of the SM's floor; thickness of what lies on it
 LEFT, RIGHT, NEAR, FAR = -8.9, 7.9, -23.5, -14.4  # the SM's walls
 PITCH, EDGE = 0.84, 0.66  # from value to value, and the edge of one
 Q_X, S_X, O_X, ROW_Y, SLOT_Y = -5.9, -1.7, 5.5, -20.9, -16.7  # middles of the tiles; K and V come to SLOT_Y
-BAR_X, BAR, THIN = 0.55, 2.5, 0.26  # left end and length of the bars of max and sum, depth of one
+BARS, BAR, THIN = (0.55, 2.1), 1.3, 0.46  # left ends of the bars of max and of sum, beside each other; length, depth
 GAP, PLACES = 3.7, 2  # from tile to tile as they queue, and how many places there are before the slot
 HIT, SHRINK, ADD, DROP = 0.12, 0.15, 0.45, 0.85  # beats from a tile's landing: scores stand, rescaled, added, thrown away
 HIGH = 0.95  # of a weight of 1, and of an output of 1
@@ -202,8 +202,8 @@ class KeyStream:
 
     def _bars(self, world: World, beat: float) -> None:
         rows = grid(0.0, ROW_Y, ROWS, 1)[:, 0, 1]
-        for where, colour, long, glow in zip((0.06, -THIN - 0.06), (TEXT, COMPUTE), self.bars(beat), (0.1, 0.3), strict=True):
-            track = np.column_stack([np.full(ROWS, BAR_X), rows + where, np.full(ROWS, TOP)])
+        for left, colour, long, glow in zip(BARS, (mix(STEEL, TEXT, 0.3), COMPUTE), self.bars(beat), (0.1, 0.3), strict=True):
+            track = np.column_stack([np.full(ROWS, left), rows - THIN / 2, np.full(ROWS, TOP)])
             world.add(Boxes.of(track, (BAR, THIN, 0.04), mix(PLATE, STEEL, 0.1), 0.0, 0.5, 0.0))
             full = long > 0.01
             size = np.column_stack([long[full], np.full((int(full.sum()), 2), (THIN, 0.3))])
@@ -237,7 +237,7 @@ def names(shown: Callable[[float], float]) -> list[Sign]:
     spots = [
         ("Q", Q_X, front, blue), ("scores", S_X, front, quiet), ("output", O_X, front, quiet),
         ("K", S_X - PITCH * TILE / 2 - 0.5, SLOT_Y, blue), ("V", O_X - PITCH * VALUES / 2 - 0.5, SLOT_Y, blue),
-        ("max", BAR_X + 0.45, back, CODE.coloured(TEXT)), ("sum", BAR_X + 2.35, back, CODE.coloured(COMPUTE)),
+        ("max", BARS[0] + BAR / 2, back, quiet), ("sum", BARS[1] + BAR / 2, back, CODE.coloured(COMPUTE)),
     ]  # fmt: skip
     signs: list[Sign] = [
         (TextPlane.lying(words, style, (x, y - 0.55, TOP + 0.02), 0.5, align="centre"), shown)
