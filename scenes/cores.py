@@ -219,10 +219,8 @@ class Cores(Passage):
             shot = figure(self.read(key), 0, unit, scale)
             return [Number(shot, NUMBER, x, BIG, align, shown), Text(f"{words}, {shot.source}", SMALL, x, FINE, align, shown)]
 
-        def none() -> list[Item]:
-            return [Text(f"{name} not known of {self.data.device.name}", SMALL, x, FINE, align, shown)]
-
-        self.text_later(shown, make if self.data.has(key) else none)
+        none: list[Item] = [Text(f"{name} not known of {self.data.device.name}", SMALL, x, FINE, align, shown)]
+        self.text_later(shown, make if self.data.has(key) else lambda: none)
 
     def _count(self) -> None:
         """SMs; then times the lanes of one, and all of them counted as they come up."""
@@ -247,4 +245,6 @@ class Cores(Passage):
         memory, gib = self.data.device.memory, 2.0**-30
         stands = f"of memory {'beside the die' if self.chip.plan.stacked else 'around the package'}"
         self._fact("device.memory.size", "memory size", stands, LEFT, shown, f"GiB {memory.kind or ''}".strip(), gib)
-        self._fact("device.boost_clock", "clock limit", "highest clock allowed", RIGHT, shown, "MHz")
+        clock = self.data.device.boost_clock
+        says = "boost clock" if clock and clock.source == "datasheet" else "highest clock allowed"
+        self._fact("device.boost_clock", "clock limit", says, RIGHT, shown, "MHz")

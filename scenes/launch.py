@@ -224,7 +224,7 @@ class Launch(Passage):
 
         def room() -> Sequence[Item]:
             fit = figure(self.read("traces.launch.blocks_per_sm"), 0, "blocks")
-            words = f" fit on an SM with this smem, {fit.source}"
+            words = f" at a time on an SM, {fit.source}"
             return [Sentence([(fit, SMALL.coloured(TEXT)), (words, SMALL)], LEFT, LINE_2, opacity=shown)]
 
         self.text_later(shown, room)

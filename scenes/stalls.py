@@ -15,7 +15,7 @@ from scenes.props.seats import Hall
 from scenes.props.signs import Sign, Signs
 from scenes.props.slots import COLUMNS, Slots, swept
 from scenes.props.stall_reasons import GATES, OF_MEMORY, PREFIX, REASONS, greatest
-from scenes.props.waiting import GATE, HIGH, OWN, ROWS, Waiting
+from scenes.props.waiting import GATE, HIGH, OWN, Waiting
 from scenes.props.warp import LANES
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
@@ -30,11 +30,11 @@ from scenes.stage.world import Fog, Ground, Light, World
 
 LEFT, RIGHT = 96, 1824
 FIRST, TOP, SECOND, THIRD = 212, 256, 312, 354  # baselines: of a caption alone; of a number and of the two lines under it
-NAMES = {"shared": "shared memory", "l1": "L1", "l2": "L2", "l2_far": "far half of L2", "dram": "DRAM"}
+NAMES = {"shared": "shared memory", "l1": "L1", "l2": "L2", "dram": "DRAM"}
 WHERE = {"shared": "shared memory, on the SM", "l2": "L2, on the same chip", "dram": "DRAM, off the chip"}
 SLOWEST = 4.0  # beats that a request to the slowest level takes: it leaves on "data", is there on "far", home on "slow"
 LANE = 0.56  # from lane to lane, world units
-SIGN = {"shared": 0.20, "l1": 0.20, "l2": 0.75, "l2_far": 0.9, "dram": 1.5}  # capitals of a level's name, world units
+SIGN = {"shared": 0.20, "l1": 0.20, "l2": 0.75, "dram": 1.5}  # capitals of a level's name, world units
 FIELD_Y = -5.0  # middle of the issue slots
 STEP, COLUMNS_A_STEP = 0.5, 5  # of the sweep over them: beats, columns
 
@@ -100,7 +100,7 @@ class Stalls(Passage):
         return 1.0 - 0.25 * asks + 0.5 * self.work(beat) - 0.05 * pulse(beat)
 
     def say_the_waits(self) -> None:
-        """A counter for each request; then the nearest and the farthest side by side."""
+        """A counter for each request; then all of them side by side."""
         if self.scale is None:
             shown = window(self.at(1, 2), self.meter + 1.0)
             self.text(Text(f"latencies not measured on {self.data.device.name}", FACT, LEFT, FIRST, opacity=shown))
@@ -109,6 +109,7 @@ class Stalls(Passage):
         spans: tuple[tuple[str, float, Align, float, float], ...] = (
             ("shared", LEFT, "left", 0.6, ask + 0.2), ("l2", RIGHT, "right", self.at(1, 2.8), ask + 0.2),
             ("dram", RIGHT, "right", ask + 0.5, end), ("shared", LEFT, "left", self.at(3) + 0.2, end),
+            ("l2", 960, "centre", self.at(3) + 0.2, end),
         )  # fmt: skip
         for name, x, align, begin, gone in spans:
             if name in self.trips:
@@ -122,7 +123,7 @@ class Stalls(Passage):
     def tell(self, name: str, x: float, align: Align, shown: Value) -> Sequence[Item]:
         cycles, trip = figure(self.read(f"latencies.{name}.cycles"), 0), self.trips[name]
         return [
-            Counter(cycles, trip.passed, NUMBER.sized(92).coloured(MEMORY), x, TOP, align, shown),
+            Counter(cycles, trip.passed, NUMBER.sized(80).coloured(MEMORY), x, TOP, align, shown),
             Text(WHERE[name], FACT.sized(38), x, SECOND, align, shown),
             Text(f"one load, {cycles.source}", SMALL, x, THIRD, align, shown),
         ]
@@ -186,10 +187,9 @@ class Stalls(Passage):
         percent = figure(self.read(f"{self.rung}.counters.{PREFIX}{name}"), 0, "%", 100.0)
         return [
             Number(percent, NUMBER.sized(104), LEFT, TOP + 8, "left", shown),
-            Text("of its warps' time: at this gate", FACT.sized(38), LEFT, SECOND + 8, "left", shown),
+            Text("of their time its warps wait here", FACT.sized(38), LEFT, SECOND + 8, "left", shown),
             Text(f"stall reason {name}, {percent.source}", SMALL, LEFT, THIRD + 8, "left", shown),
             Text(REASONS.get(name, name), SMALL.coloured(TEXT), RIGHT, FIRST, "right", shown),
-            Text(f"{ROWS} rows = all of their time", SMALL.coloured(TEXT), RIGHT, FIRST + 46, "right", shown),
         ]
 
     # ---- the picture ------------------------------------------------------------------------------------------------------
@@ -199,15 +199,13 @@ class Stalls(Passage):
         signs: list[Sign] = []
         for level in LEVELS:
             far, name = reach.far(level), level.name
-            if far is None:
+            if far is None or name == "l2_far":  # its stacks need no sign beside the way to DRAM
                 continue
             near = name in ON_SM
             first = 0.0 if near else self.at(1, 3.5) if name == "l2" else self.at(2) + 0.2
             seen = window(first, self.at(2) - 0.5 if near else self.at(3) + 0.5, 0.5)
             style = CODE.coloured(mix(MEMORY, TEXT, 0.3) if self.scale else QUIET)
             place = point(level.gate, far + level.deep / 2, level.slabs * level.tall + (0.14 if near else 0.25))
-            if name == "l2_far":  # before its stacks: behind them it would stand under what is said of DRAM
-                place = point(17.0, far - 3.3, 0.1)
             signs.append(
                 (
                     TextPlane.standing(NAMES[name], style, place, SIGN[name], 0.0, "right" if name == "shared" else "centre"),

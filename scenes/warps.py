@@ -130,13 +130,13 @@ class Warps(Passage):
     # ---- what is written --------------------------------------------------------------------------------------------------
 
     def _name(self, cube: Cube) -> None:
-        """Numbers of the warps beside their rows, a sign a group; the lane of our thread over its cube."""
+        """How many warps a group has, which ones is not documented, beside its rows; the lane of our thread over its cube."""
         signs: list[Sign] = []
         each, last = self.ranks.each, self.ranks.warps - 1
         for group, first in enumerate(range(0, last + 1, each)):
             shown = Track(0.0).to(1.0, self.falls + 0.2 * group, 0.3, arrive).to(0.0, self.alone, 0.4)
             to = min(first + each - 1, last)
-            words = f"warps {first}–{to}" if to > first else f"warp {first}"
+            words = f"{to - first + 1} warp{'s' if to > first else ''}"
 
             def standing(beat: float, group: int = group, words: str = words) -> TextPlane:
                 place = (LANES / 2 + 2.0, self._middle(group, beat) - 0.5, 0.1)
@@ -164,8 +164,9 @@ class Warps(Passage):
         self.text_later(shown, size if self.data.has("device.warp_size") else unknown)
         issue = Track(0.0).to(1.0, self.cards, 0.4, arrive).to(0.0, self.alone + 0.3, 0.4)
         if self.schedulers:
+            said = "CUDA C++ Programming Guide · a beat is a cycle · which warps it serves: drawn"
             self.text(Text("each scheduler issues to one warp a cycle", FACT, LEFT, BIG, opacity=issue))
-            self.text(Text("CUDA C++ Programming Guide · a beat is a cycle here", SMALL, LEFT, FINE, opacity=issue))
+            self.text(Text(said, SMALL, LEFT, FINE, opacity=issue))
         else:
             self.text(Text(f"warp schedulers not known of {self.data.device.name}", SMALL, LEFT, BIG, opacity=issue))
         last = Track(0.0).to(1.0, self.alone + 0.7, 0.3, arrive)

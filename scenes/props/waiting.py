@@ -25,7 +25,7 @@ BEYOND = 2.2  # y from the gate to the first of the rows that wait for something
 BARS = 16  # of the gate
 TALL, HIGH = 0.95, 3.0  # of a bar, and of the gate's beam over the floor
 OVER = 0.4  # beats in which a row moves up
-HOP = 0.16  # of those that wait, with the beat
+HOP = 0.3  # of those that wait, with the beat
 
 
 def standing(share: float) -> int:

@@ -273,7 +273,7 @@ def test_what_the_shared_memory_does_is_said_during_the_run_where_it_is_known(
     schema.save(Measurements(SCHEMA_VERSION, DEVICE, Run("2026-01-02"), traces=Traces(launch=record)), path)
     for made, known in ((recorded, True), (passage([path], monkeypatch), False)):
         words = {placed.text for placed in texts(made, 10.0)}
-        assert ({"2 blocks", " fit on an SM with this smem, measured"} <= words) == known
+        assert ({"2 blocks", " at a time on an SM, measured"} <= words) == known
         assert any("on an SM" in text for text in words) == known
 
 
