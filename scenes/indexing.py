@@ -113,7 +113,7 @@ class Indexing(Passage):
         name, size, add = self.at(1), self.at(1, 3), self.at(3)
         enters = (name, name, name, size, size, self.at(2), self.at(2, 3))  # of the terms, each on its sung word
         shown = [Track(0.0).to(1.0, beat, 0.4, arrive) for beat in enters]
-        out = Track(1.0).to(0.0, self.at(5) if n is not None else gone, 0.4)
+        out = Track(1.0).to(0.0, self.at(5), 0.4)
         self.text(Run([(term, CODE, track) for term, track in zip(TERMS, shown, strict=True)], LEFT, LINE_1, out))
 
         # Whatever is written is true at every moment: no left side before the product is there, then it counts with the place.
@@ -141,13 +141,13 @@ class Indexing(Passage):
 
         told = Track(0.0).to(1.0, self.at(1, 1.5), 0.5).to(0.0, gone, 0.5)
         self.text(Text(self._note(), SMALL, RIGHT, NOTE, "right", told))
-        if n is None:
-            return
         store = Track(0.0).to(1.0, self.at(5, 1.4), 0.4, arrive)
         guard = Track(0.0).to(1.0, self.at(6), 0.4, arrive)
         held = Track(1.0).to(0.0, gone, 0.5)
         parts = [("if (i < n) ", CODE, guard), ("out[i]", CODE.coloured(MEMORY), store), (" = i", CODE, store)]
         self.text(Run(parts, LEFT + ADVANCE * STORE, LINE_1, held))
+        if n is None:  # not run: what is stored is a formula, and nobody is seen to be turned away
+            return
         if not self.tiers.stored.all():
             self.text(Text("i ≥ n", CODE, 0.0, -40.0, "centre", lambda beat: guard(beat) * held(beat), at=self._over_fence()))
         self.text(Text(f"n = {n}", CODE, LEFT + ADVANCE * (STORE + 4), LINE_2, opacity=lambda beat: guard(beat) * held(beat)))

@@ -224,6 +224,8 @@ def test_absent_record_plays_as_plain_arithmetic(absent: Indexing) -> None:
         assert not world.sprites and not world.ribbons
     for bar in range(1, 7):
         assert any("not run on" in t.text and "3090" in t.text for t in texts(absent, absent.at(bar, 2)))
+    said = {text.text for text in texts(absent, absent.at(6, 3))}
+    assert {"if (i < n) ", "out[i]", " = i"} <= said and not any(words.startswith(("n = ", "i ≥ n")) for words in said)
     assert not absent.log.claims
 
 
