@@ -25,7 +25,6 @@ from scenes.stage.world import Fog, Ground, Light, Ribbons, World
 
 LEFT, RIGHT = 96, 1824
 LINE_1, LINE_2, LINE_3 = 244, 296, 342  # baselines of the code and of what explains it
-NEXT, UNDER = 330, 380  # baselines of the number under the code and of the line under it
 BIG, FINE = 318, 372  # baselines of the number on the right and of the line under it
 MOST_WAVES = 6  # that stand side by side behind the chip
 WIDE, DEEP = 18.2, 8.9  # what the camera's distances are made for, world units
@@ -137,7 +136,7 @@ class Launch(Passage):
         self.prop(Hairline())
         for words, shown in (
             ("our thread's block", Track(1.0).to(0.0, self.at(2), 0.4)),
-            ("our block", Track(0.0).to(1.0, self.at(2) + 0.4, 0.4).to(0.0, leaves, 0.3)),
+            ("our block", Track(0.0).to(1.0, self.at(3) + 0.25, 0.4).to(0.0, leaves, 0.3)),
         ):
             self.text(Text(words, LABEL, 0, -14, "centre", shown, at=lambda beat: cube.top(beat, 0.63)))
 
@@ -211,8 +210,8 @@ class Launch(Passage):
 
         def cost() -> Sequence[Item]:
             time = microseconds(self.read("traces.launch.launch_latency"))
-            words = Text(f"to launch nothing and wait, {time.source}", SMALL, LEFT, UNDER, opacity=shown)
-            return [Number(time, NUMBER, LEFT, NEXT, opacity=shown), words]
+            words = Text(f"to launch nothing and wait, {time.source}", SMALL, RIGHT, FINE, "right", shown)
+            return [Number(time, NUMBER, RIGHT, BIG, "right", shown), words]
 
         self.text_later(shown, cost)
 
