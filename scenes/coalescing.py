@@ -177,15 +177,15 @@ class Coalescing(Passage):
                 self.text_later(shown, partial(split, stride, shown))
 
     def say_the_waste(self) -> None:
-        """How many bytes DRAM carries for one that is used, at the longest stride."""
+        """How many bytes DRAM sends for each word that is used, at the longest stride."""
         shown, last = window(self.at(5, 1.5), self.clock.beats + 9.0, 0.4), self.columns.strides[-1]
 
         def words() -> Sequence[Item]:
-            times = figure(self.read(f"{self.waste}.{last}"), 0, "x")
+            sent = figure(self.read(f"{self.waste}.{last}"), 0, "bytes", WORD)
             return [
-                Number(times, NUMBER, RIGHT, FIRST + 36, "right", shown),
-                Text("the bytes used come from DRAM", FACT.sized(38), RIGHT, FIRST + 88, "right", shown),
-                Text(f"{times.source}, at stride {last}", SMALL, RIGHT, FIRST + 130, "right", shown),
+                Number(sent, NUMBER, RIGHT, FIRST + 36, "right", shown),
+                Text(f"sent by DRAM for each {WORD} used", FACT.sized(38), RIGHT, FIRST + 88, "right", shown),
+                Text(f"{sent.source}, at stride {last}", SMALL, RIGHT, FIRST + 130, "right", shown),
             ]
 
         if self.waste:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scenes.props.cube import Vector
 from scenes.props.lines import PITCH, SECTORS, across, sectors_of
@@ -16,6 +17,9 @@ from scenes.stage.plane import TextPlane
 from scenes.stage.type import CODE, FACT, LABEL
 from scenes.stage.world import Boxes, Ribbons, World
 
+Floats = NDArray[np.float64]
+
+RAIN = 7  # bars that fall in the tallest column
 PLINTH, FACE = 0.75, 0.45  # height of what the columns stand on; its front from their middles
 
 
@@ -109,6 +113,18 @@ class Columns:
             foot = origin[seen] + np.column_stack([np.zeros((seen.sum(), 2)), tall[seen]])
             rest = np.column_stack([size[seen, :2], up[seen]])
             world.add(Boxes.of(foot, rest, mix(PLATE, MEMORY, 0.30), 0.04, 1.0, shadow=0.0))
+            self._rain(world, foot, rest, beat)
+
+    def _rain(self, world: World, foot: Floats, rest: Floats, beat: float) -> None:
+        """Bytes that fall past those used: bars across the pale part of each column, one pitch down on every 8th of a bar."""
+        drops = np.arange(RAIN)
+        place = (drops[None] + 0.37 * np.arange(len(foot))[:, None] - 2.0 * beat) % RAIN / RAIN  # 0..1 of the tallest
+        z = foot[:, 2:] + self.tallest * place
+        which, drop = np.nonzero(place * self.tallest < rest[:, 2:] - 0.05)
+        if len(which):
+            a = np.column_stack([foot[which, 0] + 0.04, foot[which, 1] - 0.02, z[which, drop]])
+            b = a + np.column_stack([rest[which, 0] - 0.08, np.zeros((len(which), 2))])
+            world.add(Ribbons.of(a, b, 0.07, MEMORY, 0.55, 0.2))
 
     def _plinth(self, world: World) -> None:
         left, right = self.x(self.strides[0]) - 0.9, self.x(self.strides[-1]) + 0.9

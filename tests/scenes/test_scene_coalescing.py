@@ -136,7 +136,7 @@ def test_figures_are_the_files(scene: Coalescing) -> None:
     for item in scene.props:
         item.draw(world, 18.0)
     assert {"4.36 TB/s", "0.23 TB/s"} <= {plane.figure.text for plane in world.planes if plane.figure}
-    assert {"16 x", "the bytes used come from DRAM"} <= texts(scene, 18.0)
+    assert {"64 bytes", "sent by DRAM for each 4 used"} <= texts(scene, 18.0)  # pairs of sectors of 32 bytes
 
 
 def test_what_dram_carried_stands_on_what_was_used(scene: Coalescing) -> None:
@@ -166,4 +166,16 @@ def test_a_shorter_sweep_of_another_gpu_has_fewer_columns(tmp_path: Path) -> Non
     path.write_text(json.dumps(document))
     made = staged(path)
     assert list(made.columns.strides) == list(range(1, 9)) and [stride for _, stride in made.stops] == [1, 2, 4, 8, 8, 4, 2, 1]
-    assert {"8 x", "measured, at stride 8"} <= texts(made, 21.0)
+    assert {"32 bytes", "measured, at stride 8"} <= texts(made, 21.0)
+
+
+def test_bytes_fall_only_where_they_are_not_used(scene: Coalescing) -> None:
+    """None over the first column, none through what is used; all come down on each half beat by one pitch."""
+    world, later = World(), World()
+    scene.columns.draw(world, 20.0)
+    scene.columns.draw(later, 20.5)
+    drops = world.all_ribbons().a
+    for x, _, z in drops.tolist():
+        stride = min(scene.columns.strides, key=lambda k: abs(scene.columns.x(k) - x - 0.3))
+        assert stride > 1 and z >= scene.columns.top(stride)[2] - 1e-5
+    assert len(drops) > 100 and len(later.all_ribbons().a) == pytest.approx(len(drops), abs=2)
