@@ -109,7 +109,7 @@ class Stalls(Passage):
         spans: tuple[tuple[str, float, Align, float, float], ...] = (
             ("shared", LEFT, "left", 0.6, ask + 0.2), ("l2", RIGHT, "right", self.at(1, 2.8), ask + 0.2),
             ("dram", RIGHT, "right", ask + 0.5, end), ("shared", LEFT, "left", self.at(3) + 0.2, end),
-            ("l2", 960, "centre", self.at(3) + 0.2, end),
+            ("l2", 995, "centre", self.at(3) + 0.2, end),
         )  # fmt: skip
         for name, x, align, begin, gone in spans:
             if name in self.trips:

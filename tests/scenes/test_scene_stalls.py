@@ -103,12 +103,13 @@ def test_the_farthest_is_reached_on_its_word_and_answers_on_the_next_line(scene:
 def test_figures_and_the_cause_are_the_files(scene: Stalls) -> None:
     assert {"23 cycles", "shared memory, on the SM", "L2, on the same chip"} <= texts(scene, 3.0)
     assert "279 cycles" in texts(scene, 3.9) and "665 cycles" not in texts(scene, 7.5)
-    for beat in (8.5, 11.7):  # near and far side by side, for most of a bar
-        assert {"23 cycles", "665 cycles", "DRAM, off the chip"} <= texts(scene, beat)
+    for beat in (8.5, 11.7):  # all three side by side, for most of a bar
+        assert {"23 cycles", "279 cycles", "665 cycles", "DRAM, off the chip"} <= texts(scene, beat)
     words = texts(scene, 15.7)
     assert "3.4 %" in words and any(said.endswith("measured, counted") for said in words)
     late = texts(scene, 20.0)
-    assert {"92 %", "the queue for its loads is full", "stall reason lg_throttle, measured"} <= late
+    assert {"92 %", "of their time its warps wait here", "the queue for its loads is full"} <= late
+    assert "stall reason lg_throttle, measured" in late
 
 
 def test_the_slots_that_issue_are_the_counted_share(scene: Stalls) -> None:
