@@ -174,7 +174,8 @@ class AllReduce(Passage):
         key = self._bus_key()
         if not key:
             return
-        sent = key.endswith(".ring")
+        sent, bright = key.endswith(".ring"), SMALL.coloured(TEXT)
+        switched = "nvls" in owned.value.bus_bandwidth  # NVLink SHARP: the switch itself can add up, so there is one
         shown, link = window(begin + 0.5, end - 0.25, 0.5), window(begin + 2.0, end - 0.25, 0.5)
 
         def speed() -> Sequence[Item]:
@@ -191,6 +192,10 @@ class AllReduce(Passage):
             return [
                 Sentence([("of ", SMALL), (one_way, FACT)], RIGHT, LINE_1 + 16, "right", link),
                 Text(f"a GPU's links, one way · {one_way.source}", SMALL, RIGHT, LINE_2 + 16, "right", link),
+                *(
+                    [Text("the ring is the order; wires meet in a switch", bright, RIGHT, LINE_3 + 16, "right", link)]
+                    * switched
+                ),
             ]
 
         self.text_later(shown, speed)
