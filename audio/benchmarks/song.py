@@ -2,7 +2,9 @@
 
 Loudness and peak (ITU-R BS.1770-4), spectrum beside that of popular recordings (Pestana, Ma, Reiss et al., AES 135, 2013:
 about 5 dB an octave from 100 Hz to 4 kHz), stereo beside what the manual of RTW's correlator calls normal, how true the lead
-sings, and how many words an offline recogniser mishears (Whisper, from the extra `listen`; without it that figure is left out).
+sings, how far the voices lie above all that plays (Gerdes and Siedenburg, JASA Express Letters 3, 043201, 2023: about 1 dB
+since 1975), and how many words an offline recogniser mishears: Whisper tiny.en, from the extra `listen` (without it that figure
+is left out), hears stem and mix the same way, every line by itself with 0.3 s around it and with no memory of the one before.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from audio.song.__main__ import stem
 from audio.song.master import loudness, true_peak
 from audio.song.score import STEPS, Part, Song, SungLine, timeline
 from audio.song.up_to_the_light import SONG
-from audio.timeline import Line
+from audio.timeline import Timeline
 
 RATE = 48_000
 HEARD = 16_000  # samples a second that Whisper takes
@@ -136,17 +138,27 @@ class Listener:
         return " ".join(segment.text for segment in segments)
 
 
-def misheard(sound: Wave, sung: tuple[Line, ...], listener: Listener, show: bool = False) -> Words:
-    """How many words of all lines a recogniser mishears, line by line, each with 0.3 s around it."""
-    wrong = total = 0
-    for line in sung:
+def misheard(sound: Wave, sung: Timeline, listener: Listener, show: bool = False) -> dict[str, Words]:
+    """How many words of all lines a recogniser mishears, by kind of part: line by line, each with 0.3 s around it."""
+    out: dict[str, Words] = {}
+    for line in sung.lines:
         heard = listener.hear(sound[max(round((line.start - 0.3) * RATE), 0) : round((line.end + 0.3) * RATE)])
         asked = plain(line.text)
         errors = distance(asked, plain(heard))
-        wrong, total = wrong + errors, total + len(asked)
+        kind = next(part.kind for part in reversed(sung.sections) if sung.time(part.first_bar) < line.start + 0.01)
+        so_far = out.get(kind, Words(0, 0))
+        out[kind] = Words(so_far.wrong + errors, so_far.all + len(asked))
         if show:
             print(f"  {errors:2d} of {len(asked):2d}  {line.text}  |  {heard.strip()}", flush=True)
-    return Words(wrong, total)
+    return out
+
+
+def above(folder: Path, sung: Timeline) -> float:
+    """LU by which the voices lie above all that plays, before mastering: mean over the lines."""
+    voices = read(folder / "vocals.wav")
+    rest = sum(read(path) for path in sorted(folder.glob("*.wav")) if path.stem not in ("lead", "vocals", "space"))
+    spans = [slice(round(line.start * RATE), round(line.end * RATE)) for line in sung.lines]
+    return float(np.mean([loudness(voices[span]) - loudness(np.asarray(rest)[span]) for span in spans]))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -154,7 +166,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, metavar="DIR", help="where `python -m audio.song -o DIR` wrote it")
     parser.add_argument("--lines", action="store_true", help="show every line as it was heard")
     asked = parser.parse_args(arguments)
-    name, sung = stem(SONG), timeline(SONG).lines
+    name, sung = stem(SONG), timeline(SONG)
     try:
         tracks = {title: read(asked.folder / f"{title}.wav") for title in (name, f"{name}-instrumental")}
         lead, vocals = (read(asked.folder / "stems" / f"{title}.wav") for title in ("lead", "vocals"))
@@ -177,14 +189,17 @@ def main(arguments: list[str] | None = None) -> int:
     near = float(np.mean(np.abs(off) < 50.0))
     print(f"sung pitch: mean error {np.abs(off).mean():.1f} cents (at most 20), median {np.median(off):+.1f}")
     print(f"  within 50 cents: {near:.1%}")
+    print(f"voices above what plays: {above(asked.folder / 'stems', sung):+.1f} LU (popular recordings: about +1)")
     try:
         listener = Listener()
     except ModuleNotFoundError as missing:
         print(f"words: not heard, {missing.name} is not installed (extra `listen`)")
         return 0
     for what, sound, most in (("vocal stem", vocals, 0.15), ("full mix", tracks[name], 0.40)):
-        words = misheard(sound, sung, listener, asked.lines)
-        print(f"word error rate of the {what}: {words.rate:.2f} ({words.wrong} of {words.all} words; at most {most:.2f})")
+        parts = misheard(sound, sung, listener, asked.lines)
+        words = Words(sum(part.wrong for part in parts.values()), sum(part.all for part in parts.values()))
+        print(f"word error rate of the {what}: {words.rate:.3f} ({words.wrong} of {words.all} words; at most {most:.2f})")
+        print("  " + ", ".join(f"{kind} {part.rate:.2f}" for kind, part in parts.items()))
     return 0
 
 

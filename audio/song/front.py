@@ -10,7 +10,7 @@ import numpy as np
 
 from audio.song.arrange import Arrangement
 from audio.song.dsp import RATE, Signal, follow, pole, samples
-from audio.song.effects import bell, compress, cut, shelf
+from audio.song.effects import bell, compress, cut
 from audio.song.master import loudness
 from audio.song.stems import Span
 
@@ -23,7 +23,7 @@ def tone(x: Signal) -> Signal:
     """A voice made to stand in front: even in level, clear at 3 kHz, and with air, as Kokoro's sound ends at 12 kHz."""
     x = compress(bell(x, 320.0, -2.0, 0.9), -24.0, 3.5, 0.003, 0.09, 6.0)
     rough = np.tanh(6.0 * cut(x, low=3000.0))
-    return shelf(bell(x, 3200.0, 3.0, 0.8), 7000.0, 2.0, True) + 0.04 * cut(rough, 6500.0, 17000.0)
+    return np.asarray(bell(x, 3200.0, 3.0, 0.8) + 0.02 * cut(rough, 6500.0, 17000.0))
 
 
 def fader(lead: Signal, others: Signal, arrangement: Arrangement, span: Span) -> Signal:

@@ -22,6 +22,8 @@ EDGE = 0.05  # seconds at a vowel's ends that are not stretched
 GLIDE = 0.075  # seconds from one pitch to the next
 EARLY = 0.045  # seconds before a note at which its pitch is set out for
 CLOSURE = 0.04  # seconds of quiet before a burst
+SIBILANTS = "sʃʧ"
+SIBILANCE = 6.5  # dB by which these, loud as they are, are lifted less than other consonants
 MOST_LIFT = 8.0  # dB by which a syllable is brought nearer to the others
 Wave = NDArray[np.float64]
 
@@ -46,7 +48,7 @@ class Manner:
     vibrato: float = 22.0
     seed: int = 1
     formants: float = 1.0
-    consonants: float = 7.0
+    consonants: float = 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,8 @@ def sing(speech: Speech, analysis: Analysis, notes: tuple[SungNote, ...], manner
     spectrum = np.ascontiguousarray(spectrum * 10.0 ** (gain[:, None] / 10.0))
     out: Wave = pyworld.synthesize(pitch, spectrum, np.ascontiguousarray(noise), RATE, PERIOD)
     out = out * np.interp(np.arange(len(out)) / RATE, times, np.convolve(active, np.ones(5) / 5.0, "same"))
-    _consonants(out, speech.sound, kept, np.interp([k.to for k in kept], times, gain) + manner.consonants)
+    lift = np.array([manner.consonants - (SIBILANCE if k.symbol in SIBILANTS else 0.0) for k in kept])
+    _consonants(out, speech.sound, kept, np.interp([k.to for k in kept], times, gain) + lift)
     return out
 
 

@@ -9,7 +9,7 @@ from audio.timeline import Timeline, TimelineError
 from audio.timeline_file import SUFFIX, load
 
 HERE = Path(__file__).parent
-DEFAULT = "up-to-the-light-instrumental"  # the sung one is understood too badly in the mix, see audio.benchmarks.song
+DEFAULT = "up-to-the-light"
 SOUNDS = (".opus", ".ogg", ".m4a", ".mp3", ".flac", ".wav")
 
 

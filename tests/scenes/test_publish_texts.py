@@ -103,7 +103,8 @@ def test_the_description_says_what_was_measured_and_credits_what_notice_says() -
     assert raw["run"]["driver"] in text and "NVIDIA HGX H100, 8 GPUs (published)" in text
     for words in ("Up to the Light", "Inter Display (SIL Open Font License 1.1)", "JetBrains Mono", "CUDA for Deep Learning"):
         assert words in text
-    assert "Kokoro" not in text  # the instrumental has no voice
+    assert "Kokoro" in text
+    assert "Kokoro" not in description.text(data, tracks.open("up-to-the-light-instrumental"), [])  # it has no voice
 
 
 def test_a_voice_and_a_beat_tracker_are_credited_where_they_took_part(tmp_path: Path) -> None:
