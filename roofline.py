@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import click
 
 from audio.asked import Asked, steered
-from scenes.page.verb import page
 
 if TYPE_CHECKING:
     from scenes.render.make import Request
@@ -32,8 +32,22 @@ class Refused(Failed):
 class Verbs(click.Group):
     """Lists the verbs in the order of use; every error is one line, with the exit code that belongs to it."""
 
+    later: ClassVar[dict[str, str]] = {
+        "compare": "measure.compare_verb",
+        "check": "scenes.render.check.verb",
+        "page": "scenes.page.verb",
+    }  # imported late
+
     def list_commands(self, context: click.Context) -> list[str]:
-        return list(self.commands)
+        names = list(self.commands)
+        at = names.index("preview")
+        return [*names[:at], *self.later, *names[at:]]
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in self.later:
+            return super().get_command(context, name)
+        found: click.Command = getattr(importlib.import_module(self.later[name]), name)
+        return found
 
     def main(self, *args: Any, **kwargs: Any) -> NoReturn:
         try:
@@ -241,66 +255,6 @@ def show(spec: str | None, png: Path | None) -> None:
 
         chart.draw([chart_data.view(dataset.main)], png)
         click.echo(f"\n{png}")
-
-
-@main.command()
-@click.argument("a", metavar="A")
-@click.argument("b", metavar="B")
-@png
-@click.option("--within", type=click.FloatRange(0, 100), metavar="PERCENT", help="Fail unless the figures agree within this.")
-@click.option("--share", type=click.FloatRange(0, 100), default=95.0, show_default=True, metavar="PERCENT",
-              help="How many of all figures have to agree with --within.")  # fmt: skip
-def compare(a: str, b: str, png: Path | None, within: float | None, share: float) -> None:
-    """Two measurement files by subject: the ratio of every result, with its uncertainty.
-
-    With --png both rooflines over each other, A's dim.
-    """
-    from measure import compare as both
-    from measure.dataset import Dataset
-    from measure.tables import Table, emit
-
-    first, second = Dataset.open([a]), Dataset.open([b])
-    names = both.names(a, b)
-    found = both.compare(first.main, second.main)
-    emit(both.tables(first, second, found, names))
-    if png is not None:
-        from measure import chart, chart_data
-
-        chart.draw([chart_data.view(first.main), chart_data.view(second.main)], png, names)
-        click.echo(f"\n{png}")
-    if within is not None:
-        emit([both.outside(found, within / 100), Table("", notes=(both.summary(found, within / 100),))])
-        if not both.enough(found, within / 100, share / 100):
-            raise Failed(f"less than {share:g} % of the figures agree within {within:g} %")
-
-
-@main.command()
-@click.argument("film", type=click.Path(path_type=Path), default=OUT / "film" / "film.mp4", required=False)
-@click.option("--only", multiple=True, metavar="CHECK", help="Run this check only; may be given more than once.")
-@click.option("--track", metavar="FILE", help="The film's sound file, where it has moved since the render.")
-@measurements
-def check(film: Path, only: tuple[str, ...], track: str | None, specs: tuple[str, ...]) -> None:
-    """Prove a finished film from its own file: sync, flashes, loudness, captions, contrast, colours, figures.
-
-    The report is written beside it, as .check.html and .check.json; exit code 1 where a check fails.
-    """
-    from scenes.render import check as checks
-    from scenes.render.check import report
-
-    if unknown := [name for name in only if name not in checks.CHECKS]:
-        raise Refused(f"no check {unknown[0]!r}: there are {', '.join(checks.CHECKS)}")
-    opened, outcomes = checks.Film.open(film, track, specs), []
-    for outcome in checks.run(opened, only):
-        outcomes.append(outcome)
-        click.echo("\n".join(report.lines(outcome)))
-    for write, suffix in ((report.write_html, ".check.html"), (report.write_json, ".check.json")):
-        write(opened, outcomes, film.with_suffix(suffix))
-    click.echo(f"{film.with_suffix('.check.html')}: {report.verdict(outcomes)}")
-    if not all(outcome.passed for outcome in outcomes):
-        raise Failed(report.verdict(outcomes))
-
-
-main.add_command(page)
 
 
 @main.command()
