@@ -119,6 +119,6 @@ def _reasons(ladder: Ladder) -> Table:
             for level in ("load_path", "l2", "dram")
         ]
         rows.append((rung.title, "-" if issue is None else f"{issue.value:.1%}", *model, words or "-"))
-    header = (f"{ladder.title}: rung", "issue slots used", "load path", "L2", "DRAM", "warps wait for")
+    header = (f"{ladder.title}: rung", "slots used", "load path", "L2", "DRAM", "warps wait for")
     notes = ("by Nsight Compute; load path, L2 and DRAM: the model's bytes over the counted ones",) if rows else ()
     return Table("", header, tuple(rows), notes)
