@@ -72,7 +72,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("streamed")
 
 
-ONES = [STREAMED | {"WARPS": 3}, {"CHUNKS": 1, "WARPS": 2, "SLOTS": 3}]
+ONES = [{**STREAMED} | {"WARPS": 3}, {"CHUNKS": 1, "WARPS": 2, "SLOTS": 3}]
 
 
 @pytest.mark.parametrize("constants", ONES, ids=str)
@@ -86,7 +86,7 @@ def test_one_vector(folder: Path, constants: Mapping[str, int]) -> None:
         )
 
 
-SIXTEENS = [BATCH | {"WARPS": 2}, {"CHUNKS": 1, "WARPS": 3, "SLOTS": 5}]
+SIXTEENS = [{**BATCH} | {"WARPS": 2}, {"CHUNKS": 1, "WARPS": 3, "SLOTS": 5}]
 
 
 @pytest.mark.parametrize("constants", SIXTEENS, ids=str)

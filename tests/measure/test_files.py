@@ -76,7 +76,7 @@ def test_the_ladder_climbs_and_stays_under_its_roofs(h200: Measurements) -> None
 
 
 def test_measured_roofs_do_not_exceed_what_the_hardware_can(h200: Measurements) -> None:
-    """Tensor cores: mma.sync reaches 62 to 65 % of what the datasheet gives for wgmma on Hopper (arXiv:2501.12084); wgmma itself
+    """mma.sync reaches 62 to 65 % of what the datasheet gives for wgmma on Hopper (arXiv:2501.12084); wgmma itself
     is held down by the power cap, and `computed` is at the boost clock."""
     for name, roof in h200.roofs.items():
         assert roof.measured is not None and len(roof.samples) == roof.measured.n
@@ -89,7 +89,7 @@ def test_measured_roofs_do_not_exceed_what_the_hardware_can(h200: Measurements) 
 
 @pytest.mark.parametrize("name", ["gemm_bf16", "attention"])
 def test_each_rung_on_the_way_to_the_tensor_cores_is_faster(h200: Measurements, name: str) -> None:
-    """Up to clusters: at the power cap they are as fast as asynchronous stores among many, and faster among few (the curves)."""
+    """Clusters apart: at the power cap they are as fast as asynchronous stores among many, and faster among few."""
     rates = [rung.rate.value for rung in h200.ladders[name].rungs if rung.rate is not None and rung.name != "clusters"]
     assert all(rung.rate is not None for rung in h200.ladders[name].rungs) and rates == sorted(rates)
     assert all(rung.verified for rung in h200.ladders[name].rungs)
