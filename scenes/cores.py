@@ -211,16 +211,17 @@ class Cores(Passage):
 
     # ---- what is written --------------------------------------------------------------------------------------------------
 
-    def _fact(self, key: str, name: str, words: str, x: float, shown: Track, unit: str, scale: float = 1.0) -> None:
-        """A figure with its words and source, read when it is first seen; where the record has none, that is said instead."""
+    def _fact(self, key: str, of: str, words: str, x: float, shown: Track, unit: str, scale: float = 1, then: str = "") -> None:
+        """A figure with its words (`then`, where a datasheet has it) and source, read when first seen; or that it has none."""
         align: Align = "left" if x == LEFT else "right"
 
         def make() -> list[Item]:
             shot = figure(self.read(key), 0, unit, scale)
-            return [Number(shot, NUMBER, x, BIG, align, shown), Text(f"{words}, {shot.source}", SMALL, x, FINE, align, shown)]
+            said = f"{then if then and shot.source == 'datasheet' else words}, {shot.source}"
+            return [Number(shot, NUMBER, x, BIG, align, shown), Text(said, SMALL, x, FINE, align, shown)]
 
-        none: list[Item] = [Text(f"{name} not known of {self.data.device.name}", SMALL, x, FINE, align, shown)]
-        self.text_later(shown, make if self.data.has(key) else lambda: none)
+        none = Text(f"{of} not known of {self.data.device.name}", SMALL, x, FINE, align, shown)
+        self.text_later(shown, make if self.data.has(key) else lambda: [none])
 
     def _count(self) -> None:
         """SMs; then times the lanes of one, and all of them counted as they come up."""
@@ -242,9 +243,7 @@ class Cores(Passage):
     def _facts(self) -> None:
         """Memory on the left, the clock on the right."""
         shown = Track(0.0).to(1.0, self.at(5) + 0.3, 0.3, arrive).to(0.0, self.at(6, 1.3), 0.4)
-        memory, gib = self.data.device.memory, 2.0**-30
-        stands = f"of memory {'beside the die' if self.chip.plan.stacked else 'around the package'}"
-        self._fact("device.memory.size", "memory size", stands, LEFT, shown, f"GiB {memory.kind or ''}".strip(), gib)
-        clock = self.data.device.boost_clock
-        says = "boost clock" if clock and clock.source == "datasheet" else "highest clock allowed"
-        self._fact("device.boost_clock", "clock limit", says, RIGHT, shown, "MHz")
+        unit = f"GiB {self.data.device.memory.kind or ''}".strip()
+        words = f"of memory {'beside the die' if self.chip.plan.stacked else 'around the package'}"
+        self._fact("device.memory.size", "memory size", words, LEFT, shown, unit, 2.0**-30)
+        self._fact("device.boost_clock", "clock limit", "highest clock allowed", RIGHT, shown, "MHz", then="boost clock")

@@ -24,6 +24,7 @@ from scenes.render.quality import Quality
 TINY = Quality("t", 64, 36, 4, "ultrafast", 20)
 H200 = "nvidia-h200"
 EVERY = {row.name for row in FILM}
+NAMED = {"title bars 3-4", "all-reduce bars 1-2", "all-reduce bars 5-6"}
 
 
 class Heard(Silent):
@@ -149,9 +150,10 @@ CLIMBED = {"launch bars 3-4", "roof-1", "warps bars 1-2", "stalls bars 5-6", "ro
         ),
         # the software that the credits name
         (("run", "driver", "999.1"), {"curriculum bars 3-4", "curriculum bars 5-6"}, "run.driver"),
-        # date and GPU stand in the footer, and under the title: the film's first bars say neither
-        (("run", "date", "2031-01-01"), EVERY - {"title"} | {"title bars 3-4"}, "run.date"),
-        (("device", "name", "NVIDIA H300"), EVERY - {"title"} | {"title bars 3-4"}, "device.name"),
+        # date and GPU stand in the footer, and under the title: the film's first bars say neither, and all-reduce names the
+        # server whose figures it shows (its neighbours' frames at its cuts name the GPU)
+        (("run", "date", "2031-01-01"), EVERY - {"title", "all-reduce"} | {"title bars 3-4"}, "run.date"),
+        (("device", "name", "NVIDIA H300"), EVERY - {"title", "all-reduce"} | NAMED, "device.name"),
     ],
     ids=lambda value: ".".join(map(str, value[:-1])) if isinstance(value, tuple) else "",
 )
