@@ -31,6 +31,7 @@ APART = 13.0  # from the board to the middle of the CPU, world units
 OURS = 2  # the core that the thread stands on: in front, right of the middle
 GUEST, CELL = 0.3, 0.62  # edge of the thread on its SM, world units; in its cell, as a share of the lanes' pitch
 HOP = 4.5  # by how many times their height lanes rise with the ring
+READ = "says the driver"  # of an attribute: nobody measured it
 WIDE, DEEP = 18.2, 8.9  # what the camera's distances are made for, world units
 
 
@@ -82,8 +83,7 @@ class Cores(Passage):
 
     def _order(self) -> Floats:
         """When each tower stands, in eighth notes: ours first, then by distance from it."""
-        middles = self.cpu.middles()
-        far = np.hypot(*(middles - middles[OURS]).T) + 0.01 * np.arange(len(middles))
+        far = np.hypot(*(self.cpu.middles() - self.cpu.middles()[OURS]).T) + 0.01 * np.arange(self.cpu.count)
         return np.asarray(np.argsort(np.argsort(far)), float)
 
     def _rise(self, beat: float) -> Floats:
@@ -115,8 +115,8 @@ class Cores(Passage):
     def _up(self, beat: float) -> Floats:
         """The lanes come up in a wave of a bar from the thread outwards; the first on the word."""
         since = (beat - self.many + 0.4 - 1.6 * self._far()) / 0.5
-        u = np.clip(since, 0.0, 1.0) - 1.0
-        return np.asarray(1.0 + u * u * (2.35 * u + 1.35)) * (since > 0.0) * (1.0 + HOP * self._ring(beat))
+        risen: Floats = overshoot(np.clip(since, 0.0, 1.0))  # type: ignore[arg-type, assignment]  # a polynomial takes arrays
+        return np.asarray(risen * (since > 0.0) * (1.0 + HOP * self._ring(beat)))
 
     def _ring(self, beat: float) -> Floats:
         """A ring that leaves the thread on each beat, from the fourth bar on until the camera comes near: 0..1 on each SM."""
@@ -217,8 +217,9 @@ class Cores(Passage):
 
         def make() -> list[Item]:
             shot = figure(self.read(key), 0, unit, scale)
-            said = f"{then if then and shot.source == 'datasheet' else words}, {shot.source}"
-            return [Number(shot, NUMBER, x, BIG, align, shown), Text(said, SMALL, x, FINE, align, shown)]
+            said = {"measured": f"{words}, {READ}", "datasheet": f"{then or words}, datasheet"}
+            fine = said.get(shot.source, f"{words}, {shot.source}")
+            return [Number(shot, NUMBER, x, BIG, align, shown), Text(fine, SMALL, x, FINE, align, shown)]
 
         none = Text(f"{of} not known of {self.data.device.name}", SMALL, x, FINE, align, shown)
         self.text_later(shown, make if self.data.has(key) else lambda: [none])

@@ -150,7 +150,8 @@ class Indexing(Passage):
             return
         if not self.tiers.stored.all():
             self.text(Text("i ≥ n", CODE, 0.0, -40.0, "centre", lambda beat: guard(beat) * held(beat), at=self._over_fence()))
-        self.text(Text(f"n = {n}", CODE, LEFT + ADVANCE * (STORE + 4), LINE_2, opacity=lambda beat: guard(beat) * held(beat)))
+        before = LEFT + ADVANCE * (STORE - 3)  # of the line that stores: under it the thread's own number has the room
+        self.text(Text(f"n = {n}", CODE, before, LINE_1, "right", lambda beat: guard(beat) * held(beat)))
 
     def _number_the_rows(self) -> None:
         """ "Every thread finds its number": that of the last thread of each block stands at the end of its row."""

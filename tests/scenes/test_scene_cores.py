@@ -181,6 +181,8 @@ def test_figures_are_the_records(small: Cores) -> None:
     for beat in np.arange(0.0, 24.0, 0.5):
         texts(small, beat)
     claims = {claim.key: (claim.text, claim.value, claim.source) for claim in small.log.claims}
+    said = {placed.text for placed in texts(small, 17.0)}
+    assert "highest clock allowed, says the driver" in said and not any(line.endswith(", measured") for line in said)
     assert claims == {
         "device.sm_count": ("14 SMs", 14, "measured"),
         "device.fp32_lanes_per_sm": ("64 lanes", 64, "measured"),
