@@ -12,20 +12,21 @@ from scenes.props.flight import TRAVEL, Flight, Rack, Stretch, Tray, seats
 from scenes.props.floorplan import Rect
 from scenes.props.seats import camera_of
 from scenes.props.sentence import Sentence, microseconds
-from scenes.props.waves import Waves
+from scenes.props.waves import Rounds, Waves
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
 from scenes.stage.digits import Counter
 from scenes.stage.keys import Path, Track, arrive, pulse
 from scenes.stage.overlay import Item, Number, Run, Text, Value
-from scenes.stage.palette import QUIET, TEXT, THREAD
+from scenes.stage.palette import QUIET, THREAD
 from scenes.stage.passage import Passage, Scenery
 from scenes.stage.type import CODE, FACT, LABEL, NUMBER, SMALL, Style
 from scenes.stage.world import Fog, Ground, Light, Ribbons, World
 
 LEFT, RIGHT = 96, 1824
 LINE_1, LINE_2, LINE_3 = 244, 296, 342  # baselines of the code and of what explains it
-BIG, FINE = 318, 372  # baselines of the number on the right and of the line under it
+BIG, FINE = 166, 220  # baselines of the number on the right and of the line under it: over all that is named in the world
+NAMED, LOW = 1.5, 0.6  # how high over our block its name stands where it waits among signs, and else, world units
 MOST_WAVES = 6  # that stand side by side behind the chip
 WIDE, DEEP = 18.2, 8.9  # what the camera's distances are made for, world units
 
@@ -55,14 +56,14 @@ class Launch(Passage):
             hero = flight.hero or 0
             leaves = float(flight.depart[hero])
             if tray.wave:
-                self.prop(Waves(flight, Track(0.0).to(1.0, self.at(1, 2.5), 0.4)))
+                self.prop(Waves(flight, Track(0.0).to(1.0, self.at(2), 0.4).to(0.0, self.at(4, 2.5), 0.5)))
             cube = Cube(self._hop(flight, hero), size=flight.cube)
         else:
             hero, leaves = tray.shape[0] // 2, self.at(4, 4)
-            self.prop(Rack(tray, skip=hero))
+            self.prop(Rack(tray, skip=hero), Rounds(tray, chip, hero, self.at(*self.launch_at), self.at(*self.run_to)))
             cube = Cube(tray.places()[hero], size=tray.cube)
         self.prop(cube)
-        self._mark(cube, leaves)
+        self._mark(cube, leaves, NAMED if trace and tray.wave else 1.7 * LOW)
 
         # Begin beside our block, draw back over the whole chip for the run, dive to where our block ran.
         self.camera_at = self._travel(chip, cube)
@@ -72,11 +73,12 @@ class Launch(Passage):
         self._say_where(chip, trace)
         if trace:
             self._say_cost()
-            self._say_fit()
+            self._say_fit(trace, len(tray.racks()) if tray.wave else 0)
             self._run_clock(trace)
         else:
-            shown = Track(0.0).to(1.0, self.at(2, 2), 0.5)
+            shown = Track(0.0).to(1.0, self.at(2, 2), 0.5).to(0.0, self.at(4, 4), 0.5)
             self.text(Text(f"block trace not measured on {self.data.device.name}", LABEL, LEFT, LINE_2, opacity=shown))
+            self.text(Text("outlines: a block for each SM, round after round", SMALL, LEFT, LINE_3, opacity=shown))
         self.finish()
 
     # ---- what stands in the world ------------------------------------------------------------------------------------
@@ -97,7 +99,7 @@ class Launch(Passage):
         package, behind = chip.plan.package, chip.reach.y1 + 0.6
         place, low = Rect(package.x0 + 2.2, behind, package.x1 - 2.2, behind + 3.4), BOARD + 0.24
         if trace is None:
-            return Tray(place, low, max(1, len(chip.plan.sms)), 0.2)
+            return Tray(place, low, max(1, len(chip.plan.sms)), 0.3)
         wave = seats(trace)[1] * len(set(trace.sm))
         split = wave < trace.blocks <= MOST_WAVES * wave
         place = place.grown(max(0.0, 1.0 * trace.blocks / wave - place.x1), 0.0) if split else place
@@ -122,15 +124,15 @@ class Launch(Passage):
 
         return where
 
-    def _mark(self, cube: Cube, leaves: float) -> None:
-        """A hairline stands on our block, so that it is found among a thousand; it is named until it flies."""
-        drawn = Track(1.0).to(0.0, self.at(5), 1.0)
+    def _mark(self, cube: Cube, leaves: float, named: float) -> None:
+        """A hairline stands on our block, so that it is found among a thousand; it is named until it flies, above the signs."""
+        drawn, tall = Track(1.0).to(0.0, self.at(5), 1.0), Track(LOW).to(named, self.at(2), 0.6).to(LOW, leaves, 0.7)
 
         class Hairline:
             is_thread = True
 
             def draw(self, world: World, beat: float) -> None:
-                line = cube.top(beat, 0.05), cube.top(beat, 0.6)
+                line = cube.top(beat, 0.05), cube.top(beat, tall(beat))
                 world.add(Ribbons.of(*line, 0.03, THREAD, alpha=0.8 * drawn(beat), emission=0.4))
 
         self.prop(Hairline())
@@ -138,7 +140,7 @@ class Launch(Passage):
             ("our thread's block", Track(1.0).to(0.0, self.at(2), 0.4)),
             ("our block", Track(0.0).to(1.0, self.at(3) + 0.25, 0.4).to(0.0, leaves, 0.3)),
         ):
-            self.text(Text(words, LABEL, 0, -14, "centre", shown, at=lambda beat: cube.top(beat, 0.63)))
+            self.text(Text(words, LABEL, -8, -14, "left", shown, at=lambda beat: cube.top(beat, tall(beat) + 0.03)))
 
     def _travel(self, chip: Chip, cube: Cube) -> Callable[[float], Camera]:
         """Keys of the camera: where it looks, distance, azimuth and elevation."""
@@ -150,12 +152,11 @@ class Launch(Passage):
             (self.at(1), (first[0] * 0.72, first[1] - 0.8, first[2] - 0.1, 9.8, 24.0 * side, 17.0)),
             (self.at(1, 3), (first[0] * 0.7, first[1] - 1.2, first[2] + 0.05, 11.4, 22.0 * side, 18.0)),
             (self.at(2), (first[0] * 0.4, first[1] - 2.6, 2.3, 17.5 * far, 13.0 * side, 20.0)),
-            (self.at(3), (0.0, middle + 0.9, 2.2, 23.5 * far, -7.0, 23.0)),
-            (self.at(4), (0.0, middle + 0.7, 2.1, 23.0 * far, 9.0, 24.0)),
-            (self.at(*self.run_to), (last[0] * 0.5, last[1] * 0.5 + 0.4, 1.1, 18.0 * far, 18.5, 27.0)),
+            (self.at(3), (0.0, middle + 0.9, 2.9, 23.5 * far, -7.0, 23.0)),
+            (self.at(4), (0.0, middle + 0.7, 2.9, 23.0 * far, 9.0, 24.0)),
+            (self.at(*self.run_to), (last[0] * 0.5, last[1] * 0.5 + 0.4, 1.6, 18.0 * far, 18.5, 27.0)),
             (self.at(5), (last[0], last[1], last[2] + 0.1, 3.2, 26.0, 33.0)),
         ])  # fmt: skip
-
         return camera_of(path)
 
     # ---- what is written ---------------------------------------------------------------------------------------------
@@ -215,16 +216,17 @@ class Launch(Passage):
 
         self.text_later(shown, cost)
 
-    def _say_fit(self) -> None:
-        """During the run: how many blocks an SM has room for with the shared memory that each asked for."""
+    def _say_fit(self, trace: LaunchTrace, waves: int) -> None:
+        """During the run: how many blocks an SM holds at a time, and in how many waves all of them go."""
         if not self.data.has("traces.launch.blocks_per_sm"):
             return
-        shown = Track(0.0).to(1.0, self.at(*self.run_from) + 0.5, 0.5).to(0.0, self.at(*self.run_to), 0.25)
+        shown = Track(0.0).to(1.0, self.at(*self.run_from) + 0.5, 0.5).to(0.0, self.at(4, 1.75), 0.25)
 
         def room() -> Sequence[Item]:
             fit = figure(self.read("traces.launch.blocks_per_sm"), 0, "blocks")
-            words = f" at a time on an SM, {fit.source}"
-            return [Sentence([(fit, SMALL.coloured(TEXT)), (words, SMALL)], LEFT, LINE_2, opacity=shown)]
+            words = Sentence([("an SM holds ", FACT), (fit, FACT), (" at a time", FACT)], LEFT, LINE_2, opacity=shown)
+            so = f"so {trace.blocks} blocks go in {waves} waves · {fit.source}" if waves else fit.source
+            return [words, Text(so, SMALL, LEFT, LINE_3, opacity=shown)]
 
         self.text_later(shown, room)
 
@@ -232,9 +234,7 @@ class Launch(Passage):
         """The recording's clock runs up to the whole time, which stays; then the film's question."""
         if not self.data.has("traces.launch.duration"):
             return
-        stretch = self._stretch(trace)
-        begin, end = self.at(*self.run_from), self.at(*self.run_to)
-
+        stretch, begin, end = self._stretch(trace), self.at(*self.run_from), self.at(*self.run_to)
         shown, clock = Track(0.0).to(1.0, begin + 0.5, 0.5).to(0.0, end, 0.25), Track(0.0).to(1.0, begin + 0.5, 0.5)
 
         def passed(beat: float) -> float:

@@ -1,4 +1,7 @@
-"""Waves: a launch fills the chip several times; each rack of the tray holds one such wave, its plinth tells when it runs."""
+"""Waves: a launch fills the chip several times; each rack of the tray holds one such wave, its plinth tells when it runs.
+
+Of a launch that nobody recorded there are outlines: a block for each SM, round after round, at the pace of the music.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,21 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from scenes.props.chip import BOARD, EMBER
-from scenes.props.flight import SHELF, Flight
+from scenes.props.chip import BOARD, EMBER, Chip
+from scenes.props.flight import ARC, SHELF, SPREAD, TRAVEL, Flight, Tray
+from scenes.props.ring import frames
 from scenes.stage.keys import ramp
 from scenes.stage.overlay import Value, value_at
-from scenes.stage.palette import COMPUTE, GROUND, PLATE, QUIET, STEEL, TEXT, Colour, mix
+from scenes.stage.palette import COMPUTE, PLATE, QUIET, STEEL, TEXT, mix
 from scenes.stage.plane import TextPlane
 from scenes.stage.type import FACT
-from scenes.stage.world import Boxes, World
+from scenes.stage.world import Boxes, Ribbons, World
 
 IDLE = mix(PLATE, STEEL, 0.7)
 PALE = mix(QUIET, TEXT, 0.3)
-TALL = 0.46  # of a sign's capitals, world units
+TALL = 0.62  # of a sign's capitals, world units
+BAR = 4.0  # beats
+SIDE = 0.24  # edge of an outlined block on its SM
 
 
 @dataclass(slots=True)
@@ -50,13 +56,57 @@ class Waves:
             colour = mix(mix(IDLE, EMBER, done), COMPUTE, 0.9 * at_work)
             origin, size = (rect.x0, rect.y0, BOARD), (rect.x1 - rect.x0, rect.y1 - rect.y0, high)
             world.add(Boxes.of(origin, size, colour, emission=0.45 * at_work, edge=0.9))
-            ink = ink_on(at_work)
-            sign = TextPlane.standing(f"wave {wave + 1}", FACT.coloured(ink), (0.0, 0.0, 0.0), TALL, align="centre")
+            # behind its rack and over it: what flies to the chip leaves to the front, and covers no name
+            sign = TextPlane.standing(f"wave {wave + 1}", FACT, (0.0, 0.0, 0.0), TALL, align="centre")
             tall = TALL * min(1.0, 0.9 * (rect.x1 - rect.x0) / sign.width)  # no wider than its plinth
-            place = ((rect.x0 + rect.x1) / 2, rect.y0 - 0.02, BOARD + high - tall - 0.12)
-            world.add(replace(sign, at=place, height=tall, alpha=shown))
+            place = ((rect.x0 + rect.x1) / 2, rect.y1, tray.z + tray.shape[1] * tray.cube * SPREAD + 0.12)
+            ink = mix(mix(PALE, COMPUTE, at_work), QUIET, 0.6 * done)
+            world.add(replace(sign, at=place, height=tall, alpha=shown, style=FACT.coloured(ink)))
 
 
-def ink_on(at_work: float) -> Colour:
-    """Pale ink on steel and on an ember, dark ink on amber."""
-    return mix(PALE, GROUND, ramp(at_work, 0.3, 0.4))
+@dataclass(slots=True)
+class Rounds:
+    """Outlines of blocks that fly from a tray to the SMs, one for each, from `launch` on; a round a bar, the last before `end`.
+
+    Which SM would take which block, and when, nobody recorded: so they have no body, and keep to the bars.
+    """
+
+    tray: Tray
+    chip: Chip
+    skip: int
+    launch: float
+    end: float
+    _from: NDArray[np.float64] = field(init=False)
+    _to: NDArray[np.float64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        count = min(self.tray.count, len(self.chip.plan.sms))
+        keep = np.arange(count) != self.skip
+        wide, deep = self.chip.tile
+        spots = self.chip.plan.sms[:count] + np.array([wide / 2, deep / 2])
+        foot = self.chip.floor + float(self.chip.heights(np.zeros(len(self.chip.plan.sms))).max(initial=0.0))
+        self._to = np.column_stack([spots, np.full(count, foot)])[keep]
+        self._from = self.tray.places()[:count][keep]
+
+    def places(self, beat: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(M, 3) bases of the outlines that are seen, and how far they have come, (M,) 0..1."""
+        late = BAR * 0.7 * np.arange(len(self._to)) / max(1, len(self._to))
+        found = []
+        for start in np.arange(self.launch, self.end - 1e-6, BAR):
+            go, gone = (beat - start - late) / TRAVEL, beat - start - late - BAR
+            u = np.clip(go, 0.0, 1.0)
+            u = u * u * (3.0 - 2.0 * u)
+            at = self._from * (1.0 - u[:, None]) + self._to * u[:, None]
+            at[:, 2] += 4.0 * ARC * u * (1.0 - u)
+            seen = (go > 0.0) & (gone < 0.0)
+            found.append((at[seen], u[seen]))
+        return np.concatenate([at for at, _ in found]), np.concatenate([u for _, u in found])
+
+    def draw(self, world: World, beat: float) -> None:
+        if beat <= self.launch or not len(self._to):
+            return
+        base, come = self.places(beat)
+        if len(base):
+            a, b = frames(base - (SIDE / 2, SIDE / 2, 0.0), (SIDE, SIDE, SIDE))
+            lines = np.repeat(0.5 + 0.45 * (come < 1.0), 12)
+            world.add(Ribbons.of(a, b, 0.022, mix(QUIET, TEXT, 0.6), alpha=lines))

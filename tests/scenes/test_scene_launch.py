@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
@@ -13,13 +14,13 @@ from manim import tempconfig
 
 from audio.timeline import Timeline
 from measure import schema
-from measure.dataset import Dataset
+from measure.dataset import MEASUREMENTS, Dataset
 from measure.records import SCHEMA_VERSION, Device, LaunchTrace, Measurements, Memory, Quantity, Run, Traces
 from scenes.launch import Launch
 from scenes.props.chip import Chip
 from scenes.props.flight import DROP, SETTLE, TRAVEL, Flight, FlightError, Rack, Stretch, Tray, seat_grid, seats, sites
 from scenes.props.floorplan import Rect
-from scenes.props.waves import Waves
+from scenes.props.waves import Rounds, Waves
 from scenes.stage.overlay import Placed
 from scenes.stage.palette import COMPUTE, THREAD
 from scenes.stage.passage import Context, Passage, Window
@@ -202,8 +203,38 @@ def test_a_plinth_is_amber_while_its_wave_runs(recorded: Launch, h200: Launch) -
     first, second = world.all_boxes().emission
     assert first > 0.3 and second == 0
     assert [plane.text for plane in world.planes] == ["wave 1", "wave 2"]
+    launched = json.loads((MEASUREMENTS / "nvidia-h200.json").read_text())["traces"]["launch"]
+    at_once = int(launched["blocks_per_sm"]["value"]) * len(set(launched["sm"]))
     measured_waves = next(prop for prop in h200.props if isinstance(prop, Waves))
-    assert len(measured_waves.flight.tray.racks()) == 4
+    assert len(measured_waves.flight.tray.racks()) == -(-launched["blocks"] // at_once)
+
+
+def test_no_packet_covers_a_waves_name(recorded: Launch) -> None:
+    """The signs stand behind their racks and higher than what lies on them; what flies goes the other way."""
+    flight = next(prop for prop in recorded.props if isinstance(prop, Flight))
+    world = World()
+    next(prop for prop in recorded.props if isinstance(prop, Waves)).draw(world, 9.0)
+    for sign, rack in zip(world.planes, flight.tray.racks(), strict=True):
+        assert rack.x0 < sign.at[0] < rack.x1
+        assert sign.at[1] > flight.places[:, 1].max() and sign.at[2] > flight.places[:, 2].max() + flight.tray.cube
+
+
+@pytest.mark.parametrize("longest", [9.87e-6, 161.76e-6, 9876.5e-6])
+def test_the_clock_is_clear_of_all_that_is_named_in_the_world(
+    longest: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However wide the number is: it ends over the place where a block can be named."""
+    stretch = longest * 1e9 / 300
+    times = [tuple(round(ns * stretch) for ns in row) for row in (STARTS, ENDS)]
+    record = replace(trace(), start_ns=times[0], end_ns=times[1], duration=measured(longest * 1e9, "ns"))
+    path = tmp_path / "long.json"
+    schema.save(Measurements(SCHEMA_VERSION, DEVICE, Run("2026-01-02"), traces=Traces(launch=record)), path)
+    made = passage([path], monkeypatch)
+    for beat in np.arange(8.5, 14.0, 0.5):
+        shown = texts(made, beat)
+        clock = [p.bottom for p in shown if p.right > 0.9 * WIDTH and p.top < HEIGHT / 2]
+        named = [p.top for p in shown if p.text == "our block"]
+        assert clock and all(max(clock) < top for top in named)
 
 
 # ---- the scene -----------------------------------------------------------------------------------------------------------
@@ -238,7 +269,7 @@ def test_the_committed_recording_fills_its_bars(h200: Launch) -> None:
         span = SETTLE / (END - START) * max(record.end_ns)  # a tile follows within SETTLE
         zipped = list(zip(record.sm, record.start_ns, record.end_ns, strict=True))
         work = made.work(beat) * made.capacity
-        for sm in range(132):
+        for sm in range(len(made.chip.plan.sms)):
             running = {sum(on == sm and a <= t < b for on, a, b in zipped) for t in np.linspace(ns - span, ns, 9)}
             assert min(running) - 1e-6 <= work[sm] <= max(running) + 1e-6
 
@@ -273,8 +304,10 @@ def test_what_the_shared_memory_does_is_said_during_the_run_where_it_is_known(
     schema.save(Measurements(SCHEMA_VERSION, DEVICE, Run("2026-01-02"), traces=Traces(launch=record)), path)
     for made, known in ((recorded, True), (passage([path], monkeypatch), False)):
         words = {placed.text for placed in texts(made, 10.0)}
-        assert ({"2 blocks", " at a time on an SM, measured"} <= words) == known
-        assert any("on an SM" in text for text in words) == known
+        # 15 blocks, 2 on each of 6 SMs: 12 and 3
+        told = {"an SM holds ", "2 blocks", " at a time", "so 15 blocks go in 2 waves · measured"}
+        assert (told <= words) == known
+        assert any("at a time" in text for text in words) == known
 
 
 def test_the_clock_runs_with_the_recording(recorded: Launch) -> None:
@@ -320,6 +353,9 @@ def test_without_a_recording_no_block_leaves_and_nothing_is_timed(absent: Launch
         assert not coloured(later, COMPUTE).any()
         shown = texts(absent, beat)
         assert not any("µs" in placed.text for placed in shown)
+    outlines = next(prop for prop in absent.props if isinstance(prop, Rounds))
+    assert [len(outlines.places(beat)[0]) for beat in (4.0, 7.9, 11.9)] == [0, 81, 81]  # one for each SM, and ours stays
+    assert outlines.places(7.9)[1].min() > 0.99 and outlines.places(9.0)[1].min() < 0.9
     words = {placed.text for placed in texts(absent, 9.0)}
     assert {"block trace not measured on NVIDIA GeForce RTX 3090", "82 SMs", "datasheet", "blocks", "threads"} <= words
     assert [claim.text for claim in absent.log.claims] == ["82 SMs"]
