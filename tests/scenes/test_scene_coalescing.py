@@ -129,14 +129,15 @@ def test_exactly_one_cube_is_magenta(files: tuple[str, ...]) -> None:
 
 
 def test_figures_are_the_files(scene: Coalescing) -> None:
-    assert {"x[lane]", "4.36 TB/s", "4 sectors"} <= texts(scene, 4.0)
+    first, last = (f"{SERIES['useful'][stride]:.2f} TB/s" for stride in (1, 32))
+    assert {"x[lane]", first, "4 sectors"} <= texts(scene, 4.0)  # 32 lanes of 4 bytes, in sectors of 32
     assert {"x[lane * 8]", "32 sectors"} <= texts(scene, 10.8)
     assert "x[lane * 8]" in texts(scene, 14.2)  # of the column that the thread stands on
     world = World()
     for item in scene.props:
         item.draw(world, 18.0)
-    assert {"4.36 TB/s", "0.23 TB/s"} <= {plane.figure.text for plane in world.planes if plane.figure}
-    assert {"64 bytes", "sent by DRAM for each 4 used"} <= texts(scene, 18.0)  # pairs of sectors of 32 bytes
+    assert {first, last} <= {plane.figure.text for plane in world.planes if plane.figure}
+    assert {f"{4 * SERIES['dram_counted'][32]:.0f} bytes", "sent by DRAM for each 4 used"} <= texts(scene, 18.0)
 
 
 def test_what_dram_carried_stands_on_what_was_used(scene: Coalescing) -> None:
@@ -166,7 +167,7 @@ def test_a_shorter_sweep_of_another_gpu_has_fewer_columns(tmp_path: Path) -> Non
     path.write_text(json.dumps(document))
     made = staged(path)
     assert list(made.columns.strides) == list(range(1, 9)) and [stride for _, stride in made.stops] == [1, 2, 4, 8, 8, 4, 2, 1]
-    assert {"32 bytes", "measured, at stride 8"} <= texts(made, 21.0)
+    assert {f"{4 * SERIES['dram_counted'][8]:.0f} bytes", "measured, at stride 8"} <= texts(made, 21.0)
 
 
 def test_bytes_fall_only_where_they_are_not_used(scene: Coalescing) -> None:
