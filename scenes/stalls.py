@@ -9,12 +9,13 @@ from typing import ClassVar
 import numpy as np
 
 from scenes.props.cube import Cube, Vector
-from scenes.props.reach import LEVELS, ON_SM, Level, Line, Reach, Scale, Trip, point
+from scenes.props.load_queue import LoadQueue
+from scenes.props.reach import LEVELS, ON_SM, Level, Line, Reach, Scale, Trip, errands, point
 from scenes.props.rungs import LADDER, problem
 from scenes.props.seats import Hall
 from scenes.props.signs import Sign, Signs
-from scenes.props.slots import COLUMNS, Slots, swept
-from scenes.props.stall_reasons import GATES, OF_MEMORY, PREFIX, REASONS, greatest
+from scenes.props.slots import AGAIN, COLUMNS, COLUMNS_A_STEP, STEP, Slots, columns_of, swept
+from scenes.props.stall_reasons import GATES, IDLE, OF_A_QUEUE, OF_MEMORY, PREFIX, REASONS, greatest, slots_of
 from scenes.props.waiting import GATE, HIGH, OWN, Waiting
 from scenes.props.warp import LANES
 from scenes.stage.camera import Camera
@@ -36,7 +37,6 @@ SLOWEST = 4.0  # beats that a request to the slowest level takes: it leaves on "
 LANE = 0.56  # from lane to lane, world units
 SIGN = {"shared": 0.20, "l1": 0.20, "l2": 0.75, "dram": 1.5}  # capitals of a level's name, world units
 FIELD_Y = -5.0  # middle of the issue slots
-STEP, COLUMNS_A_STEP = 0.5, 5  # of the sweep over them: beats, columns
 
 
 class Stalls(Passage):
@@ -63,7 +63,10 @@ class Stalls(Passage):
         self.trips = {level.name: self.trip(level, reach) for level in asked}
         lane = Hall.of(self.data).thread % LANES
         self.prop(Scenery(self.light), reach)
-        self.prop(*self.trips.values())
+        # where no slot was counted, how one warp waits is drawn: it asks L2 on and on
+        self.slots_key = slots_of(self.data, self.rung)
+        self.errands = errands(None if self.slots_key else self.trips.get("l2"), self.meter, self.clock.beats)
+        self.prop(*self.trips.values(), *self.errands)
         self.say_the_waits()
         self.slots = self.count_the_slots(LANE * ((LANES - 1) / 2 - lane))
         self.waiting = self.crowd(lane) if self.slots and self.why else None
@@ -88,7 +91,7 @@ class Stalls(Passage):
 
     def work(self, beat: float) -> float:
         """The warp works only for the moment in which its data has come."""
-        homes = [trip.home for trip in self.trips.values()]
+        homes = [trip.home for trip in (*self.trips.values(), *self.errands)]
         return max((ramp(beat, home - 0.02, 0.1) * (1.0 - ramp(beat, home + 0.25, 0.5)) for home in homes), default=0.0)
 
     def stands(self, beat: float) -> Vector:
@@ -96,7 +99,9 @@ class Stalls(Passage):
 
     def breathes(self, beat: float) -> float:
         """The cube ducks as it asks, stretches as it is answered."""
-        asks = max((float(np.exp(-(((beat - trip.leaves) / 0.12) ** 2))) for trip in self.trips.values()), default=0.0)
+        asks = max(
+            (float(np.exp(-(((beat - t.leaves) / 0.12) ** 2))) for t in (*self.trips.values(), *self.errands)), default=0.0
+        )
         return 1.0 - 0.25 * asks + 0.5 * self.work(beat) - 0.05 * pulse(beat)
 
     def say_the_waits(self) -> None:
@@ -132,8 +137,7 @@ class Stalls(Passage):
 
     def count_the_slots(self, x: float) -> bool:
         """Issued against idle slots of the first rung: as counted, else as estimated; whether either is there."""
-        counted, estimated = f"{self.rung}.counters.issue_active", f"{self.rung}.figures.idle_issue_slots"
-        key = next((key for key in (counted, estimated) if self.rung and self.data.has(key)), None)
+        key, estimated = self.slots_key, f"{self.rung}.{IDLE}"
         why = key is not None and self.why is not None
         last = self.cause if why else self.clock.beats + 9.0
         shown = window(self.meter + 2.3, last + 0.2 if why else last, 0.4)
@@ -144,17 +148,20 @@ class Stalls(Passage):
 
         def passed(beat: float) -> float:
             columns = swept(beat, self.meter, STEP, COLUMNS_A_STEP)
-            return columns % (1.4 * COLUMNS) if key is None else min(columns, COLUMNS + 2.0)
+            return columns % AGAIN if key is None else min(columns, COLUMNS + 2.0)
 
-        self.prop(Slots(x, FIELD_Y, issued, grown, passed))
+        homes = [trip.home - self.meter for trip in self.errands]
+        self.prop(Slots(x, FIELD_Y, issued, grown, passed, lambda beat: columns_of(homes, beat - self.meter)))
         said = [Text("a row: a scheduler, a column: a cycle", SMALL.coloured(TEXT), RIGHT, FIRST, "right", shown)]
         if key is None:
             words = f"issue slots not measured on {self.data.device.name}"
+            lines = ("a row: a scheduler, a column: a cycle", "drawn: a warp that waits issues once its data has come")
             self.text(Text(words, FACT, LEFT, FIRST, opacity=shown))
+            self.text(*(Text(line, SMALL, LEFT, FIRST + 48 + 40 * k, opacity=shown) for k, line in enumerate(lines)))
             return False
         said.append(Text("how many is measured, not which", SMALL.coloured(TEXT), RIGHT, FIRST + 46, "right", shown))
         self.text(*said)
-        self.text_later(shown, lambda: self.share(key, key == counted, passed, shown))
+        self.text_later(shown, lambda: self.share(key, key != estimated, passed, shown))
         late = window(self.cause + 0.5, self.clock.beats + 9.0, 0.4)
         self.text_later(late, lambda: self.reason(late))
         return True
@@ -169,15 +176,16 @@ class Stalls(Passage):
             Text(f"first rung, {problem(self.data)}: {percent.source}, {how}", SMALL, LEFT, THIRD + 8, "left", shown),
         ]
 
-    # ---- why ------------------------------------------------------------------------------------------------------------
-
     def crowd(self, lane: int) -> Waiting:
         """The warps before the gate that they wait at most: rows in proportion to the counted share of their time."""
         rows = Track(0.0).to(1.0, self.cause + 1.0, 2.0, linear)
         key = f"{self.rung}.counters.{PREFIX}{self.why}"
         opens = (self.at(5, 3), self.at(6), self.at(6, 3))
         share = cache(lambda: self.read(key).quantity.value)
-        return Waiting(lane, LANE, share, rows, opens, self.why in OF_MEMORY)
+        crowd = Waiting(lane, LANE, share, rows, opens, self.why in OF_MEMORY)
+        if self.why in OF_A_QUEUE:
+            self.prop(LoadQueue(crowd.middle, LANE * LANES, GATE, HIGH - 1.0, rows, opens))
+        return crowd
 
     def reason(self, shown: Callable[[float], float]) -> Sequence[Item]:
         """What its warps wait for most, as counted; that it was not counted, where it was not."""
@@ -192,8 +200,6 @@ class Stalls(Passage):
             Text(REASONS.get(name, name), SMALL.coloured(TEXT), RIGHT, FIRST, "right", shown),
         ]
 
-    # ---- the picture ------------------------------------------------------------------------------------------------------
-
     def letter(self, reach: Reach) -> None:
         """Each level's name stands before its arc, its cycles beside it once they have been told; the gate's sign."""
         signs: list[Sign] = []
@@ -206,12 +212,8 @@ class Stalls(Passage):
             seen = window(first, self.at(2) - 0.5 if near else self.at(3) + 0.5, 0.5)
             style = CODE.coloured(mix(MEMORY, TEXT, 0.3) if self.scale else QUIET)
             place = point(level.gate, far + level.deep / 2, level.slabs * level.tall + (0.14 if near else 0.25))
-            signs.append(
-                (
-                    TextPlane.standing(NAMES[name], style, place, SIGN[name], 0.0, "right" if name == "shared" else "centre"),
-                    seen,
-                )
-            )
+            align: Align = "right" if name == "shared" else "centre"
+            signs.append((TextPlane.standing(NAMES[name], style, place, SIGN[name], 0.0, align), seen))
         if self.waiting is not None:
             words = GATES.get(self.why or "", self.why or "")
             at, shown = (self.waiting.middle, GATE - 0.26, HIGH + 0.28), window(self.cause + 0.2, self.clock.beats + 9.0, 0.4)

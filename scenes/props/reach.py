@@ -7,7 +7,7 @@ The place of a level is its latency, not its place on the chip.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,6 +200,14 @@ class Trip:
         Trail(curve, colour, 0.8 * edge, min(0.7, beat - start), pieces=14, floor=False).draw(world, beat)
         world.add(Boxes.of([(x - edge / 2, y - edge / 2, z - edge / 2)], (edge, edge, edge), colour, 0.9, 0.9, shadow=0.6))
         world.add(Sprites.of([(x, y, z)], 0.9 * edge, colour, 0.35))
+
+
+def errands(trip: Trip | None, since: float, until: float) -> list[Trip]:
+    """The same request again and again, home every second beat (or fourth, ..., as long as it takes) from `since` on."""
+    if trip is None:
+        return []
+    every = 2.0 * float(np.ceil(trip.beats / 2.0 + 0.05))
+    return [replace(trip, leaves=float(home) - trip.beats) for home in np.arange(since + every, until, every)]
 
 
 @dataclass(slots=True)

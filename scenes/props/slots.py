@@ -5,7 +5,7 @@ Only the share is measured: how the issued slots lie is not, so they are spread 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,15 @@ PHASES = (0.125, 0.625, 0.375, 0.875)  # where in its share of the columns each 
 FILL = 0.78
 FLAT, TALL = 0.08, 1.3  # heights of an idle and of an issued slot
 TICK = 0.22  # how high an idle slot ticks as time passes it
+STEP, COLUMNS_A_STEP = 0.5, 5  # of time as it sweeps over them: beats, columns
+AGAIN = 60  # columns from sweep to sweep where none was counted
+
+
+def columns_of(moments: Sequence[float], beat: float) -> list[float]:
+    """In which columns moments (beats since the first sweep began) lie, of the sweep that goes on at a beat."""
+    a_beat = COLUMNS_A_STEP / STEP
+    start = AGAIN * (beat * a_beat // AGAIN)
+    return [moment * a_beat - start for moment in moments if moment * a_beat > start]
 
 
 def spread(share: float) -> NDArray[np.bool_]:
@@ -45,7 +54,7 @@ def swept(beat: float, begin: float, every: float, columns: int) -> float:
 class Slots:
     """`issued` reads the share, asked only once the field is seen; None: not known.  `passed(beat)` columns have gone by.
 
-    The field's middle is at (x, y).
+    The field's middle is at (x, y). `drawn(beat)`: columns in which a slot stands as an outline, drawn and not measured.
     """
 
     x: float
@@ -53,6 +62,7 @@ class Slots:
     issued: Callable[[], float] | None
     grown: Callable[[float], float]
     passed: Callable[[float], float]
+    drawn: Callable[[float], Sequence[float]] = lambda beat: ()
 
     def draw(self, world: World, beat: float) -> None:
         grown = self.grown(beat)
@@ -73,7 +83,21 @@ class Slots:
         colour = colour + np.array(COMPUTE) * np.minimum(up, 1.0)[:, None]
         origin = np.column_stack([x, y, np.zeros(len(x))])
         world.add(Boxes.of(origin, size, np.clip(colour, 0.0, 1.0), 0.5 * up, 0.5, shadow=here, alpha=here))
+        if self.issued is None:
+            self._outlined(world, self.drawn(beat), passed, here)
         self._now(world, passed, here)
+
+    def _outlined(self, world: World, columns: Sequence[float], passed: float, here: float) -> None:
+        """Slots of one scheduler as outlines: they rise as time passes them."""
+        for column in columns:
+            up = ramp(passed, column, 1.5, overshoot) * (column < COLUMNS)
+            if up > 0.01:
+                x, y = self.x + WIDE * (column - COLUMNS / 2), self.y
+                wide, deep = 1.4 * WIDE, FILL * DEEP
+                foot = np.array([(x, y, FLAT), (x + wide, y, FLAT), (x + wide, y + deep, FLAT), (x, y + deep, FLAT)])
+                lid = foot + np.array([0.0, 0.0, TALL * up])
+                a, b = np.concatenate([foot, lid, foot]), np.concatenate([np.roll(foot, -1, 0), np.roll(lid, -1, 0), lid])
+                world.add(Ribbons.of(a, b, 0.06, mix(COMPUTE, TEXT, 0.2), 0.9 * here, 0.3))
 
     def _now(self, world: World, passed: float, here: float) -> None:
         """The line of now: an arch over the column that time has come to."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from measure.dataset import Dataset
 from measure.records import Rung
 
 PREFIX = "warp_time_"  # of a rung's counters: shares of its warps' time, by reason
@@ -31,7 +32,14 @@ GATES = {
     "dispatch_stall": "dispatcher: busy",
     "no_instruction": "waiting for code",
 }
+OF_A_QUEUE = ("lg_throttle", "mio_throttle")  # those that mean: it has no room
 OF_MEMORY = ("lg_throttle", "long_scoreboard", "mio_throttle", "short_scoreboard")
+ISSUED, IDLE = "counters.issue_active", "figures.idle_issue_slots"  # of a rung: shares of its issue slots
+
+
+def slots_of(data: Dataset, rung: str) -> str | None:
+    """The key of the issued slots of a rung (its key), as counted, else of its idle ones, as estimated; None: neither."""
+    return next((f"{rung}.{key}" for key in (ISSUED, IDLE) if rung and data.has(f"{rung}.{key}")), None)
 
 
 def greatest(rung: Rung) -> str | None:

@@ -14,11 +14,12 @@ from manim import tempconfig
 from audio import tracks
 from measure.dataset import MEASUREMENTS, Dataset
 from scenes import film
+from scenes.props.load_queue import SLOTS, LoadQueue
 from scenes.props.reach import FARTHEST, Reach, Scale, Trip
 from scenes.props.slots import COLUMNS, SCHEDULERS, Slots, spread, swept
 from scenes.props.waiting import GATE, ROWS, standing
 from scenes.stage.overlay import Placed
-from scenes.stage.palette import THREAD
+from scenes.stage.palette import MEMORY, THREAD
 from scenes.stage.passage import Context, Window
 from scenes.stage.world import Boxes, World
 from scenes.stalls import Stalls
@@ -215,3 +216,40 @@ def test_the_scale_is_one_for_all() -> None:
     scale = Scale.of({"shared": 20.0, "dram": 500.0}, 5.0)
     assert (scale.a_beat, scale.beats("dram"), scale.beats("shared")) == (100.0, 5.0, 0.2)
     assert scale.far("dram") == pytest.approx(FARTHEST) and scale.far("shared") == pytest.approx(0.04 * FARTHEST)
+
+
+def test_the_queue_is_full_but_for_the_moment_before_the_gate_opens(tmp_path: Path) -> None:
+    """Its slots hold a request each; one leaves in the beat before the gate opens, one comes in as it does."""
+
+    def wait(document: Any) -> None:
+        document["ladders"]["gemm_fp32"]["rungs"][0]["counters"]["warp_time_lg_throttle"]["value"] = 0.917
+
+    made = staged(changed(tmp_path, wait))
+    queue = next(item for item in made.props if isinstance(item, LoadQueue))
+    assert made.waiting is not None and queue.opens == made.waiting.opens
+    left, slot = made.waiting.middle - queue.wide / 2, queue.wide / SLOTS
+    for beat, full in ((17.0, True), (17.8, False), (18.3, True), (19.0, True), (19.8, False), (23.0, True)):
+        world = World()
+        queue.draw(world, beat)
+        drawn = world.all_boxes()
+        cyan = (np.abs(drawn.color - np.array(MEMORY)).max(axis=1) < 1e-3) & (drawn.origin[:, 1] < GATE)
+        places = (drawn.origin[cyan, 0] + drawn.size[cyan, 0] / 2 - left) / slot - 0.5
+        assert sorted(places) == pytest.approx(range(SLOTS if full else SLOTS - 1), abs=1e-4), beat
+
+
+def test_a_stall_that_is_no_queue_has_none(tmp_path: Path) -> None:
+    def wait(document: Any) -> None:
+        first = document["ladders"]["gemm_fp32"]["rungs"][0]["counters"]
+        first["warp_time_barrier"] = {**first["issue_active"], "value": 0.99}
+
+    assert not any(isinstance(item, LoadQueue) for item in staged(changed(tmp_path, wait)).props)
+
+
+def test_where_no_slot_was_counted_a_warp_issues_as_its_data_comes() -> None:
+    made = staged("rtx-3090-published")
+    slots = next(item for item in made.props if isinstance(item, Slots))
+    assert [trip.home for trip in made.errands] == [12.0, 14.0, 16.0, 18.0, 20.0, 22.0]  # on even beats, one after another
+    assert list(slots.drawn(13.0))[:2] == [20.0, 40.0] and list(slots.drawn(17.0))[:2] == [20.0, 40.0]  # ten columns a beat
+    for beat in np.arange(10.0, 24.0, 0.1):
+        assert sum(trip.under_way(float(beat)) for trip in made.errands) <= 1
+    assert not staged("nvidia-h200").errands
