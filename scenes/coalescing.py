@@ -61,8 +61,6 @@ class Coalescing(Passage):
         self.camera_at = self.fly()
         self.finish()
 
-    # ---- motion -----------------------------------------------------------------------------------------------------------
-
     def works(self, beat: float) -> float:
         """The warp works when its line has come."""
         return ramp(beat, self.trip[1] - 0.05, 0.15) * (1.0 - ramp(beat, self.at(3) - 0.4, 0.4))
@@ -125,8 +123,6 @@ class Coalescing(Passage):
         """Bandwidth that DRAM delivered for a stride: useful bytes times bytes delivered for each."""
         return self.useful(stride) * self.read(f"{self.waste}.{stride}").quantity.value
 
-    # ---- words ------------------------------------------------------------------------------------------------------------
-
     def say_the_code(self) -> None:
         """What each lane reads, in code: while it asks, and of the column that the thread stands on."""
 
@@ -185,11 +181,18 @@ class Coalescing(Passage):
             return [
                 Number(sent, NUMBER, RIGHT, FIRST + 36, "right", shown),
                 Text(f"sent by DRAM for each {WORD} used", FACT.sized(38), RIGHT, FIRST + 88, "right", shown),
-                Text(f"{sent.source}, at stride {last}", SMALL, RIGHT, FIRST + 130, "right", shown),
+                Text(f"{sent.source}, at stride {last}{self.pairs(last)}", SMALL, RIGHT, FIRST + 130, "right", shown),
             ]
 
         if self.waste:
             self.text_later(shown, words)
+
+    def pairs(self, stride: int) -> str:
+        """Whether DRAM sends twice the sectors that are asked for, in words; '' where it does not, or that was not counted."""
+        key = self.sectors(stride)
+        asked = self.read(key).quantity.value * WORD * WORDS / SECTORS if key else 0.0
+        sent = self.read(f"{self.waste}.{stride}").quantity.value * WORD * LANES
+        return ": sectors come in pairs" if asked and round(sent / asked) == 2 else ""
 
     def letter(self) -> None:
         """What the line, the warp and the sheet are; the strides under their columns."""
@@ -202,21 +205,18 @@ class Coalescing(Passage):
             (TextPlane.lying(f"a warp: {LANES} lanes, {WORD} bytes each", steel, before, 0.42, 0.0, "centre"), asking),
             (TextPlane.lying(f"each row of memory a line of {WORD * WORDS} bytes", cyan, before, 0.42, 0.0, "centre"), later),
         ]
-        there = window(self.at(3, 4.5), self.clock.beats + 9.0)
-        signs += [(mark, there) for mark in self.columns.marks()]
+        signs += [(mark, window(self.at(3, 4.5), self.clock.beats + 9.0)) for mark in self.columns.marks()]
         if self.waste:
             signs.append((self.columns.waste(), window(self.at(5, 2), self.at(6, 3.25))))
         if self.measured:
             for stride, since in ((self.columns.strides[0], self.chart + 1.0), (self.columns.strides[-1], self.at(4, 4))):
-                signs.append((self.rate(stride), window(since, self.at(6, 3.25), 0.5)))
+                signs.append((self.rate(stride), window(since, self.at(6, 2.25), 0.5)))
         self.prop(self.columns, Signs(signs))
 
     def rate(self, stride: int) -> Callable[[float], TextPlane]:
         """The useful bandwidth of a column, standing beside its top."""
         plane = cache(lambda: self.columns.rate(stride, figure(self.read(f"{SWEEP}.series.useful.values.{stride}"), 2)))
         return lambda beat: plane()
-
-    # ---- the picture ------------------------------------------------------------------------------------------------------
 
     def light(self, world: World, beat: float) -> None:
         out = ramp(beat, self.at(3) - 0.5, 3.0)
@@ -236,10 +236,10 @@ class Coalescing(Passage):
             (8, (0.0, -0.4, 0.5, 22.0, 8, 26)),
             (10, (0.0, 2.6, 0.5, 29.0, 6, 28)),
             (11.25, (0.0, 5.5, 1.0, 33.0, -3, 24)),
-            (12.0, (mid, BACK, 3.3, 21.5 * far, -13, 9)),
-            (16, (mid + 0.2, BACK, 3.3, 20.0 * far, -6, 7)),
-            (20, (mid + 0.2, BACK, 3.3, 20.0 * far, 6, 8)),
-            (22, (mid - 0.4, BACK, 3.3, 19.0 * far, 10, 9)),
+            (12.0, (mid + 0.8, BACK, 3.5, 21.5 * far, -13, 9)),
+            (16, (mid + 1.6, BACK, 3.6, 20.4 * far, -6, 7)),
+            (20, (mid + 2.4, BACK, 4.3, 21.4 * far, 3, 8)),
+            (22, (mid + 1.6, BACK, 4.3, 20.4 * far, 7, 9)),
             (24, (left + 4.0, BACK, 4.2, 13.0, 12, 10)),
         ])  # fmt: skip
 

@@ -12,7 +12,7 @@ from measure.roofline_model import LEVELS
 from scenes.props.cube import Cube, Vector
 from scenes.props.piles import DEEP, FRONT, SIZE, Pile, weighed
 from scenes.props.rungs import LEVEL_NAMES, find, problem
-from scenes.props.tiles import SIDE, THREAD, Door, Threads, Tiles, Times, names
+from scenes.props.tiles import LOADS, LOADS_SAID, SIDE, THREAD, Door, Threads, Tiles, Times, names
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
 from scenes.stage.keys import Path, Track, arrive, overshoot, ramp, smooth, window
@@ -63,8 +63,6 @@ class Tiling(Passage):
         self.camera_at = self.fly()
         self.finish()
 
-    # ---- the thread -----------------------------------------------------------------------------------------------------
-
     def lands(self, which: int) -> float:
         """The beat on which a rung's pile stands: bar 5, its third beat, bar 6."""
         return self.contrast + 2.0 * which
@@ -107,7 +105,8 @@ class Tiling(Passage):
             dims = self.lands(which + 1) - 0.6 if which + 1 < len(RUNGS) else self.clock.beats + 9.0
             lit = Track(1.0).to(0.25, dims, 0.6)
             behind = cache(partial(self.value, rung, True)) if known[which] and self.brought(rung) else None
-            return Pile(PILES[which], 0.0, known[which], cache(partial(self.value, rung)), most, rise, lit, behind)
+            count, share = cache(partial(self.value, rung)), 0.0 if there else LOADS[which] / LOADS[0]
+            return Pile(PILES[which], 0.0, known[which], count, most, rise, lit, behind, share)
 
         return [pile(which, rung) for which, rung in enumerate(RUNGS)]
 
@@ -124,15 +123,18 @@ class Tiling(Passage):
         end = self.clock.beats + 9.0
         if not any(pile.known for pile in self.piles):
             shown = window(self.contrast - 0.2, end)
-            self.text(Text("bytes for the same product", FACT, LEFT, 262, opacity=shown))
             self.text(Text(f"bytes not measured on {self.data.device.name}", LABEL, LEFT, 312, opacity=shown))
+            self.text(Text("outlines: loads counted for the tiles drawn", SMALL, LEFT, 360, opacity=shown))
+            for which, words in enumerate(LOADS_SAID):
+                last = self.lands(which + 1) - 0.8 if which + 1 < len(LOADS) else end
+                self.text(Text(words, FACT, LEFT, 262, opacity=window(self.lands(which) - 0.4, last, 0.3)))
         for which, name in enumerate(RUNGS):
             start = self.lands(which) - 0.5
             seen = window(max(start, self.contrast + 1.75), end, 0.4)  # once its line has been sung
             self.text_later(seen, partial(self.name_pile, which, name, seen))
             if self.piles[which].known:
                 after = [self.lands(k) - 0.5 for k in range(which + 1, len(RUNGS)) if self.piles[k].known]
-                now = window(start, min(after, default=end), 0.3)
+                now = window(start, min(after, default=end) - 0.3, 0.3)  # gone when the next comes
                 self.text_later(now, partial(self.bytes_moved, which, now))
 
     def name_pile(self, which: int, name: str, seen: Callable[[float], float]) -> Sequence[Item]:
@@ -215,8 +217,6 @@ class Tiling(Passage):
         kernel = f", the kernel's are {tile} × {tile}" if tile else ""
         return [Text(f"drawn {SIDE} × {SIDE}{kernel}", SMALL, LEFT, FINER, "left", shown)]
 
-    # ---- the picture ------------------------------------------------------------------------------------------------------
-
     def light(self, world: World, beat: float) -> None:
         x = 27.0 * ramp(beat, self.contrast - 1.5, 1.5)
         world.light = Light(focus=(x, 3.0 - 3.0 * ramp(beat, 0.0, 4.0)), radius=19.0, ambient=0.36)
@@ -228,8 +228,8 @@ class Tiling(Passage):
         path = Path([
             (0, (0.6, 4.0, 2.2, 31.0, 18, 17)),
             (2, (0.0, 0.5, 2.4, 26.5, 10, 16)),
-            (4, (0.0, -4.0, 4.1, 20.5, 4, 12)),
-            (6, (0.4, -4.0, 4.0, 19.0, 10, 13)),
+            (4, (0.0, -4.0, 4.4, 21.0, 4, 12)),
+            (6, (0.4, -4.0, 4.3, 19.8, 10, 13)),
             (8, (0.6, 0.7, 2.0, 19.8, -12, 29)),
             (12, (0.7, 0.4, 2.1, 19.2, 0, 29)),
             (15, (0.8, 0.2, 2.2, 18.5, 10, 27)),

@@ -24,6 +24,7 @@ TALLEST = 5.4  # height of the pile of `most` bytes, world units
 SLAB, SLIT = 0.28, 0.06  # of a pile: from slab to slab, and between two
 SIZE = (4.6, 3.2)
 OUTLINE = 3.0  # height of the outline of a pile that nobody measured
+COUNTED, COUNTED_HIGH = 16, 4.0  # slabs and height of the tallest pile, where loads are counted
 FRONT, DEEP = 1.0, 1.7  # how far before a pile that of the level behind lies, and its depth
 
 
@@ -42,10 +43,13 @@ class Pile:
     rise: Track
     light: Callable[[float], float]
     behind: Callable[[], float] | None = None
+    share: float = 0.0  # of the tallest pile, where no bytes are known and all are drawn by counting loads; 0: nothing to count
 
     def full(self) -> float:
         """Its height when it stands: proportional to its bytes."""
-        return TALLEST * self.count() / self.most() if self.known else OUTLINE
+        if not self.known:
+            return COUNTED_HIGH * self.share if self.share else OUTLINE
+        return TALLEST * self.count() / self.most()
 
     def plate(self) -> float:
         """Height of what lies before it, on the pile's own scale."""
@@ -64,6 +68,8 @@ class Pile:
         x, y, tall = self.x - wide / 2, self.y - deep / 2, self.full() * rise
         if not self.known:
             self._outline(world, (x, y), tall, 0.8 * min(1.0, rise))
+            if self.share:
+                self._loads(world, (x, y), tall, beat)
             return
         if self.full() < TALLEST - SLAB:  # what the tallest moved and this one need not
             self._outline(world, (x, y), TALLEST, 0.3 * min(1.0, rise))
@@ -76,6 +82,17 @@ class Pile:
         if self.behind is not None:
             at, flat = (x, y - FRONT - DEEP, 0.0), (wide, DEEP, max(self.plate() * min(1.0, rise), 0.01))
             world.add(Boxes.of(at, flat, mix(PLATE, MEMORY, 0.5 + 0.5 * light), 0.1 + 0.4 * light, 0.9))
+
+    def _loads(self, world: World, corner: tuple[float, float], tall: float, beat: float) -> None:
+        """Slabs as outlines; one after another is loaded, two a beat in every pile, and a low pile is done the sooner."""
+        (x, y), (wide, deep), high = corner, SIZE, COUNTED_HIGH / COUNTED
+        count = max(1, round(tall / high))
+        a = np.array([(x, y, high * k) for k in range(1, count)]).reshape(-1, 3)
+        world.add(Ribbons.of(a, a + np.array([wide, 0.0, 0.0]), 0.04, QUIET, 0.6))
+        now = int(2.0 * beat + 0.02) % count
+        low, edge = now * high, 0.3 * (1.0 - min(1.0, 2.0 * ((2.0 * beat + 0.02) % 1.0)))
+        size = (wide - 0.2, deep - 0.2, max(min(high, tall - low) - 0.08, 0.01))
+        world.add(Boxes.of([(x + 0.1, y + 0.1, low + 0.04 + edge)], size, mix(PLATE, MEMORY, 0.75), 0.3, 0.9, shadow=0.0))
 
     def _outline(self, world: World, corner: tuple[float, float], tall: float, shown: float) -> None:
         (x, y), (wide, deep) = corner, SIZE

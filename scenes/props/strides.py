@@ -55,13 +55,11 @@ class Columns:
         return self.tallest * self.value(stride) / self.value(self.strides[0])
 
     def rate(self, stride: int, shown: Figure) -> TextPlane:
-        """A column's bandwidth: beside the top of the first one, over the last one with room for the thread below."""
+        """A column's bandwidth: over the first one, clear of what was carried, at the right of the last one."""
         x, y, z = self.top(stride)
         first = stride == self.strides[0]
-        at = (x + 0.45, y - FACE, z - 0.75) if first else (x + 0.3, y - FACE, z + 0.8)
-        flat = TextPlane.standing(
-            shown.text, FACT.coloured(mix(MEMORY, TEXT, 0.35)), at, 0.62, 0.0, "left" if first else "right"
-        )
+        at = (x - 0.37, y - FACE, z + 0.18) if first else (x + 0.6, y - FACE, z - 0.1)
+        flat = TextPlane.standing(shown.text, FACT.coloured(mix(MEMORY, TEXT, 0.35)), at, 0.56, 0.0, "left")
         return replace(flat, figure=shown)
 
     def marks(self) -> list[TextPlane]:
@@ -112,7 +110,7 @@ class Columns:
             seen = up > 0.02
             foot = origin[seen] + np.column_stack([np.zeros((seen.sum(), 2)), tall[seen]])
             rest = np.column_stack([size[seen, :2], up[seen]])
-            world.add(Boxes.of(foot, rest, mix(PLATE, MEMORY, 0.30), 0.04, 1.0, shadow=0.0))
+            world.add(Boxes.of(foot, rest, mix(PLATE, MEMORY, 0.36), 0.10, 1.0, shadow=0.0))
             self._rain(world, foot, rest, beat)
 
     def _rain(self, world: World, foot: Floats, rest: Floats, beat: float) -> None:
@@ -124,7 +122,7 @@ class Columns:
         if len(which):
             a = np.column_stack([foot[which, 0] + 0.04, foot[which, 1] - 0.02, z[which, drop]])
             b = a + np.column_stack([rest[which, 0] - 0.08, np.zeros((len(which), 2))])
-            world.add(Ribbons.of(a, b, 0.07, MEMORY, 0.55, 0.2))
+            world.add(Ribbons.of(a, b, 0.10, mix(MEMORY, TEXT, 0.15), 0.9, 0.45))
 
     def _plinth(self, world: World) -> None:
         left, right = self.x(self.strides[0]) - 0.9, self.x(self.strides[-1]) + 0.9

@@ -30,6 +30,13 @@ THREAD, LAYER = 0.86, 0.34  # edge of a thread, height of one multiply-add
 START, LINE, DOOR = -7.3, -5.2, -4.35  # y where threads wait for their values, where they wait for each other, of the door
 HOVER, LIFTED = 2.6, 1.7  # above its seat before a value drops; beats from DRAM to there
 FIELD, FIELD_X, FIELD_Y = 12, 10.0, 18.0  # values along a matrix in DRAM; where the matrices lie: -x A, +x B
+# Loads of a thread for each step of the sum, and in words: its own; of a tile; of one SIDE times as tall, for as many threads
+LOADS = (2.0, 2.0 / SIDE, 1.0 / SIDE + 1.0 / SIDE**2)
+LOADS_SAID = (
+    "each thread loads its own",
+    f"a tile of {SIDE} × {SIDE}: used {SIDE} times",
+    f"{SIDE} outputs a thread: a taller tile",
+)
 STEP = np.arange(SIDE) - (SIDE - 1) / 2
 C_X, A_X, C_Y, B_Y = 2.9, -3.5, -1.2, 4.95  # middles of the tiles
 
@@ -174,7 +181,7 @@ class Door:
 
     times: Times
     rise: float  # the beat at which it stands
-    TALL, BEAM = 2.2, 1.25  # height of the opening, and of the beam over it
+    TALL, BEAM = 2.8, 1.0  # height of the opening, and of the beam over it
 
     def lamps(self, beat: float) -> Floats:
         """0..1 for each thread: whether it has come, (SIDE * SIDE,)."""
@@ -182,7 +189,7 @@ class Door:
 
     def words(self, beat: float) -> Vector:
         """Where the words on its beam stand: the middle of their baseline."""
-        return 0.0, DOOR - 0.2, TOP + (self.TALL + 0.45) * self.up(beat)
+        return 0.0, DOOR - 0.2, TOP + (self.TALL + 0.32) * self.up(beat)
 
     def up(self, beat: float) -> float:
         """0..1, how far it stands: it comes down to the floor again when all have gone through."""
@@ -215,6 +222,7 @@ def names(times: Times, door: Door, until: float) -> Signs:
     """What stands in the world: the memory and the SM (up to beat `until`) by name, the barrier's own words on its beam."""
     steel, cyan = CODE.coloured(mix(QUIET, TEXT, 0.3)), CODE.coloured(mix(MEMORY, TEXT, 0.25))
     away, far = window(-9.0, until), window(-9.0, times.opens)
+    first = window(-9.0, door.rise - 0.5)  # until the door stands before it
     front = FIELD_Y - 8.4
 
     def call(beat: float) -> TextPlane:
@@ -222,7 +230,7 @@ def names(times: Times, door: Door, until: float) -> Signs:
 
     return Signs([
         (TextPlane.standing("SM", steel, (-HALF + 0.4, NEAR - 0.02, 0.35), 0.8), away),
-        (TextPlane.standing("shared memory", cyan, (A_X, C_Y - 3.0, TOP + 0.02), 0.44, 0.0, "centre"), far),
+        (TextPlane.standing("shared memory", cyan, (A_X, C_Y - 3.0, TOP + 0.02), 0.44, 0.0, "centre"), first),
         (TextPlane.standing("DRAM  A", cyan, (-FIELD_X, front, 1.2), 1.1, 0.0, "centre"), far),
         (TextPlane.standing("DRAM  B", cyan, (FIELD_X, front, 1.2), 1.1, 0.0, "centre"), far),
         (call, lambda beat: min(1.0, door.up(beat))),

@@ -180,3 +180,33 @@ def test_bytes_fall_only_where_they_are_not_used(scene: Coalescing) -> None:
         stride = min(scene.columns.strides, key=lambda k: abs(scene.columns.x(k) - x - 0.3))
         assert stride > 1 and z >= scene.columns.top(stride)[2] - 1e-5
     assert len(drops) > 100 and len(later.all_ribbons().a) == pytest.approx(len(drops), abs=2)
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"), [(16.0, "measured, at stride 32: sectors come in pairs"), (8.0, "measured, at stride 32")]
+)
+def test_that_sectors_come_in_pairs_is_said_where_it_was_counted(sent: float, said: str, tmp_path: Path) -> None:
+    """32 sectors of 32 bytes for 32 words of 4: 8 bytes asked for each byte used; 16 sent are twice that."""
+    document = json.loads((MEASUREMENTS / "nvidia-h200.json").read_text())
+    for series in document["sweeps"]["coalescing"]["series"]:
+        if series["name"] in ("sectors_counted", "dram_counted"):
+            series["values"]["32"]["value"] = 32.0 if series["name"] == "sectors_counted" else sent
+    path = tmp_path / "other.json"
+    path.write_text(json.dumps(document))
+    assert {f"{4 * sent:.0f} bytes", said} <= texts(staged(path), 18.0)
+
+
+def test_no_figure_stands_on_what_was_carried_or_on_the_thread(scene: Coalescing) -> None:
+    """A rate is over the first column or at the right of the last, and gone as the thread comes back."""
+    for beat in (16.0, 18.0, 20.0, 21.0):
+        world = World()
+        for item in scene.props:
+            item.draw(world, beat)
+        rates = [plane for plane in world.planes if plane.figure]
+        assert len(rates) == 2
+        first, last = sorted(rates, key=lambda plane: float(plane.at[0]))
+        assert first.at[2] > scene.columns.top(1)[2] and last.at[0] > scene.columns.x(32) + 0.5
+    world = World()
+    for item in scene.props:
+        item.draw(world, 21.7)
+    assert not [plane for plane in world.planes if plane.figure]
