@@ -206,7 +206,7 @@ class Coalescing(Passage):
             (TextPlane.lying(f"each row of memory a line of {WORD * WORDS} bytes", cyan, before, 0.42, 0.0, "centre"), later),
         ]
         signs += [(mark, window(self.at(3, 4.5), self.clock.beats + 9.0)) for mark in self.columns.marks()]
-        if self.waste:
+        if self.waste or not self.measured:
             signs.append((self.columns.waste(), window(self.at(5, 2), self.at(6, 3.25))))
         if self.measured:
             for stride, since in ((self.columns.strides[0], self.chart + 1.0), (self.columns.strides[-1], self.at(4, 4))):

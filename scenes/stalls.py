@@ -140,7 +140,7 @@ class Stalls(Passage):
         key, estimated = self.slots_key, f"{self.rung}.{IDLE}"
         why = key is not None and self.why is not None
         last = self.cause if why else self.clock.beats + 9.0
-        shown = window(self.meter + 2.3, last + 0.2 if why else last, 0.4)
+        shown = window(self.meter + 2.3, last - 0.1 if why else last, 0.4)
         issued = cache(lambda: abs((key == estimated) - self.read(key).quantity.value)) if key else None
         grown = Track(0.0).to(1.0, self.meter, 0.8)
         if why:
@@ -178,7 +178,7 @@ class Stalls(Passage):
 
     def crowd(self, lane: int) -> Waiting:
         """The warps before the gate that they wait at most: rows in proportion to the counted share of their time."""
-        rows = Track(0.0).to(1.0, self.cause + 1.0, 2.0, linear)
+        rows = Track(0.0).to(1.0, self.cause + 1.0, 1.6, linear)
         key = f"{self.rung}.counters.{PREFIX}{self.why}"
         opens = (self.at(5, 3), self.at(6), self.at(6, 3))
         share = cache(lambda: self.read(key).quantity.value)

@@ -78,7 +78,8 @@ class Columns:
     def waste(self) -> TextPlane:
         """What the pale part is."""
         at = (2.0, self.y - FACE, PLINTH + 0.55 * self.tallest)
-        return TextPlane.standing("carried, not used", CODE, at, 0.62, 0.0, "centre")
+        words = "carried, not used" if self.value is not None else "asked for, not used"
+        return TextPlane.standing(words, CODE, at, 0.62, 0.0, "centre")
 
     def draw(self, world: World, beat: float) -> None:
         self._plinth(world)
@@ -95,23 +96,29 @@ class Columns:
             b = a + np.column_stack([np.zeros((len(a), 2)), np.tile(tall, 2)])
             lid = b.reshape(2, -1, 3)
             world.add(Ribbons.of(np.concatenate([a, lid[0]]), np.concatenate([b, lid[1]]), 0.04, QUIET, 0.6))
+            up = (self.tallest - tall) * self._told(beat, len(there))
+            foot = np.column_stack([x - edge / 2, np.full(len(x), self.y), PLINTH + tall])[up > 0.02]
+            self._rain(world, foot, np.column_stack([np.full((len(foot), 2), edge), up[up > 0.02]]), beat)
             return
         bright = np.clip(1.0 - (passed - np.array(there)) / 3.0, 0.5, 1.0)
         origin = np.column_stack([x - edge / 2, np.full(len(x), self.y - edge / 2), np.full(len(x), PLINTH)])
         size = np.column_stack([np.full((len(x), 2), edge), np.maximum(tall, 0.01)])
         colour = np.array(PLATE) + (np.array(MEMORY) - PLATE) * (0.5 + 0.4 * bright)[:, None]
         world.add(Boxes.of(origin, size, colour, 0.22 + 0.3 * bright, 0.9))
-        told = self.told(beat)
-        if told > 0.0 and self.carried is not None:
+        if self.told(beat) > 0.0 and self.carried is not None:
             best = self.value(self.strides[0])
             more = np.array([max(self.tallest * self.carried(stride) / best - self.height(stride), 0.0) for stride in there])
-            # from the first stride to the last, each a little after the one before it
-            up = more * np.array([ramp(told, 0.6 * k / max(len(there) - 1, 1), 0.4, smooth) for k in range(len(there))])
+            up = more * self._told(beat, len(there))
             seen = up > 0.02
             foot = origin[seen] + np.column_stack([np.zeros((seen.sum(), 2)), tall[seen]])
             rest = np.column_stack([size[seen, :2], up[seen]])
             world.add(Boxes.of(foot, rest, mix(PLATE, MEMORY, 0.36), 0.10, 1.0, shadow=0.0))
             self._rain(world, foot, rest, beat)
+
+    def _told(self, beat: float, count: int) -> Floats:
+        """How far what was not used has been told of each column, 0..1: of the first one first."""
+        told = self.told(beat)
+        return np.array([ramp(told, 0.6 * k / max(count - 1, 1), 0.4, smooth) for k in range(count)])
 
     def _rain(self, world: World, foot: Floats, rest: Floats, beat: float) -> None:
         """Bytes that fall past those used: bars across the pale part of each column, one pitch down on every 8th of a bar."""

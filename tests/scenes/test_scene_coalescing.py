@@ -157,6 +157,13 @@ def test_what_nobody_measured_is_an_outline_and_said() -> None:
     assert (np.abs(drawn.origin[:, 1] + drawn.size[:, 1] / 2 - BACK) < 1e-3).sum() == 1  # the thread alone
     assert made.columns.height(8) == pytest.approx(TALLEST / 8) and made.columns.height(2) == pytest.approx(TALLEST / 2)
     assert not [claim for claim in made.log.claims if claim.key.startswith("sweeps")]
+    world = World()
+    made.columns.draw(world, 20.0)
+    lines = world.all_ribbons().a
+    bars = lines[lines[:, 1] < BACK - 0.01]  # before the outlines: what is asked for and not used falls
+    strides = np.array([min(made.columns.strides, key=lambda k: abs(made.columns.x(k) - x - 0.3)) for x in bars[:, 0]])
+    assert len(bars) > 100 and (strides > 1).all()
+    assert all(z >= PLINTH + made.columns.height(k) - 1e-5 for z, k in zip(bars[:, 2].tolist(), strides, strict=True))
 
 
 def test_a_shorter_sweep_of_another_gpu_has_fewer_columns(tmp_path: Path) -> None:
