@@ -11,18 +11,30 @@ from scenes.stage.claims import Figure, figure
 from scenes.stage.overlay import Canvas, Value, value_at
 from scenes.stage.palette import Colour
 
+# Name of a subject in a run, a key that is there where it was measured, and its words.
 SUBJECTS = (
-    ("roofs.fp32", "roofs"),
-    ("latencies.dram", "latencies"),
-    (f"ladders.{LADDER}", ""),  # by the type and size of its own problem
-    ("ladders.gemm_bf16", "tensor cores"),
-    ("ladders.attention", "attention"),
-    ("ladders.gemv", "quantised GEMV"),
-    ("sweeps.coalescing", "strides"),
-    ("traces.index", "index"),
-    ("traces.launch", "launch"),
-    ("traces.divergence", "divergence"),
+    ("roofs", "roofs.fp32", "roofs"),
+    ("latencies", "latencies.dram", "latencies"),
+    (LADDER, f"ladders.{LADDER}", ""),  # by the type and size of its own problem
+    ("gemm_bf16", "ladders.gemm_bf16", "tensor cores"),
+    ("attention", "ladders.attention", "attention"),
+    ("gemv", "ladders.gemv", "quantised GEMV"),
+    ("coalescing", "sweeps.coalescing", "strides"),
+    ("index", "traces.index", "index"),
+    ("launch", "traces.launch", "launch"),
+    ("divergence", "traces.divergence", "divergence"),
 )  # fmt: skip
+# What is named where it is there, and not missed where it is not: most of it was measured beside the film's own.
+BESIDE = {
+    "latency_by_size": "latency by size",
+    "gemv_batch": "sixteen vectors",
+    "curves": "curves by size",
+    "launches": "cost of a launch",
+    "divergence_paths": "divergent paths",
+    "streams": "streams",
+    "virtual_all_reduce": "all-reduce on one GPU",
+    "counters": "counters",
+}
 WIDTH = 46  # letters of a line
 Line = Sequence[str | Figure]
 Row = tuple[str, Line]  # what it is ('' goes on from the row above), and what the measurements say
@@ -63,7 +75,11 @@ def rows(data: Dataset, own: bool, song: str) -> list[Row]:
             held = f" · {run.notes[0].removeprefix('clock ')}" if run.notes else ""
             told.append(("SM clock", [figure(clock, 0), f" while running{held}"]))
         told += wrapped("checked", "each kernel against float64, before and after it was timed")
-    there = [name or problem(data) for key, name in SUBJECTS if data.has(key)]
+    there = [words or problem(data) for _, key, words in SUBJECTS if data.has(key)]
+    known = {name for name, _, _ in SUBJECTS}
+    there += [
+        BESIDE.get(name, name.replace("_", " ")) for name in (run.subjects if run else ()) if name not in known | {"all_reduce"}
+    ]
     if there:
         told += wrapped("shown" if run is None else "measured", ", ".join(there))
     told += _others(data)
@@ -76,7 +92,7 @@ def _others(data: Dataset) -> list[Row]:
     if server is not None:
         source = "published" if server.run is None else f"measured {server.run.date[:10]}"
         said += wrapped("all-reduce", f"{source}, {server.device.name}")
-    absent = [name or "GEMM ladder" for key, name in SUBJECTS if not data.has(key)]
+    absent = [words or "GEMM ladder" for _, key, words in SUBJECTS if not data.has(key)]
     absent += ["all-reduce"] if server is None else []
     if absent:
         reason = data.why_absent("all_reduce").split(";")[0].split(":")[0] if absent == ["all-reduce"] else ""

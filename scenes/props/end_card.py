@@ -18,7 +18,7 @@ from scenes.stage.type import DESIGN_HEIGHT, DESIGN_WIDTH, FACT, HEADLINE, LABEL
 
 WORDS = ("HOW", "KERNELS", "CLIMB")
 SCALE = 22.0  # design pixels of a world unit
-EDGE, TOP, END = 104.0, 262.0, 1812.0  # the title's left edge, its first baseline, the last step's right end, design pixels
+EDGE, TOP, END = 104.0, 262.0, 1814.0  # the title's left edge, its first baseline, the last step's right end, design pixels
 ALONE = 1300.0  # where the thread stands without a staircase
 RAISED = 13.4  # height that the camera looks at, world units
 HIGH, LEAD, BELOW = 4.3, 5.8, 3.9  # capitals of the title, from line to line, and to what stands under it, world units

@@ -156,7 +156,7 @@ def test_piles_and_bars_are_the_records_bytes_and_times(scene: FlashAttention, r
     ends = np.array([scene.race.length(which, 23.9) for which in range(3)])
     times = np.array([rung["time"]["value"] for rung in (plain, fused, best)])
     assert ends / ends[0] == pytest.approx(times / times[0])
-    soon = [scene.race.length(which, RACE + 0.1) for which in range(3)]
+    soon = [scene.race.length(which, RACE + 0.9 * SLOWER * times.min() / times.max()) for which in range(3)]
     assert soon[0] == soon[1] == soon[2] > 0.0, "all grow at one speed"
 
 
@@ -175,33 +175,45 @@ def test_fusing_is_not_credited_with_what_tensor_cores_did(scene: FlashAttention
 
 
 def test_the_ratio_is_of_the_roof_of_its_own_instruction(scene: FlashAttention, record: Any, tmp_path: Path) -> None:
-    """365.5 of 649.6 TFLOP/s are 0.56; a rung on wgmma is beside the library, and the fastest whatever its place is."""
-    shown = scene.achieved()(21.5)
+    """The fastest rung over the roof that it names, whatever its place; where no such roof was measured, over the library."""
+    shown, roofs = scene.achieved()(21.5), record["roofs"]
+    best = min(record["ladders"]["attention"]["rungs"], key=lambda rung: rung["time"]["value"])
+    roof = roofs[best.get("math_roof") or record["ladders"]["attention"]["math_roof"]]
+    issued = roof["title"].rpartition("(")[2].rstrip(")")
     assert scene.achieved()(RACE) is None and shown is not None
-    assert (shown.figure.text, shown.of, shown.peak) == ("0.56", "Pipelined, bf16", "of the mma.sync roof, measured")
+    assert shown.figure.text == f"{best['rate']['value'] / roof['measured']['value']:.2f}"
+    assert (shown.of, shown.peak) == (f"{best['title']}, bf16", f"of the {issued} roof, measured")
     ladder = record["ladders"]["attention"]
-    last = json.loads(json.dumps(ladder["rungs"][-1])) | {"name": "persistent", "title": "Persistent blocks"}
+    last = json.loads(json.dumps(best)) | {"name": "newest", "title": "Newest"}
     last["builds"][0] |= {"entry": "attention_warpgroups", "options": ["-arch=sm_90a"]}
-    last["rate"] = {"value": 690.0, "unit": "TFLOP/s", "source": "measured"}
-    last["figures"]["speedup"] = {"value": 20.57, "unit": "", "source": "derived", "reference": "unfused over it"}
+    last["rate"] = {"value": 2000.0, "unit": "TFLOP/s", "source": "measured"}
+    last["time"] = {"value": 5e-4, "unit": "s", "source": "measured"}
+    last["figures"]["speedup"] = {"value": 65.43, "unit": "", "source": "derived", "reference": "unfused over it"}
     ladder["rungs"].insert(3, last)
-    ladder["lines"] = [{"title": "cuDNN", "name": "cudnn", "rate": {"value": 660.0, "unit": "TFLOP/s", "source": "measured"}}]
+    record["roofs"] = {name: roof for name, roof in roofs.items() if name != "bf16_wgmma"}
+    ladder["lines"] = [{"title": "cuDNN", "name": "cudnn", "rate": {"value": 1600.0, "unit": "TFLOP/s", "source": "measured"}}]
     path = tmp_path / "faster.json"
     path.write_text(json.dumps(record))
     made = staged(path)
     ratio = made.achieved()(21.5)
-    assert made.fast == "persistent" and ratio is not None
-    assert (ratio.figure.text, ratio.of, ratio.peak) == ("1.05", "Persistent blocks, bf16", "of cuDNN, measured")
-    assert "20.6 ×" in texts(made, 22.8)
+    assert made.fast == "newest" and ratio is not None
+    assert (ratio.figure.text, ratio.of, ratio.peak) == ("1.25", "Newest, bf16", "of cuDNN, measured")
+    assert "65.4 ×" in texts(made, 22.8)
 
 
 def test_figures_are_the_files(scene: FlashAttention, record: Any) -> None:
-    assert {"8192 × 8192 scores a head", "8.86 GB"} <= texts(scene, 5.5)
-    assert {"34.9 GB", "through DRAM, unfused, measured"} <= texts(scene, 11.2)
+    rungs = {rung["name"]: rung for rung in record["ladders"]["attention"]["rungs"]}
+    plain, fused = rungs["unfused"], rungs["fused"]
+    peaks = [f"{rung['figures']['peak_memory']['value'] / 1e9:.2f} GB" for rung in (plain, fused)]
+    moved = [rung["traffic"]["dram"]["counters"]["value"] / 1e9 for rung in (plain, fused)]
+    side = record["ladders"]["attention"]["problem"].rpartition(",")[2].split("x")[0].strip()
+    assert {f"{side} × {side} scores a head", peaks[0]} <= texts(scene, 5.5)
+    assert {f"{moved[0]:.1f} GB", "through DRAM, unfused, measured"} <= texts(scene, 11.2)
     assert "max: a row's largest score" in texts(scene, 14.0)
-    assert {"0.26 GB", "through DRAM, fused, measured", "34.9 GB", "sum of weights: only these stay"} <= texts(scene, 19.2)
-    best = max(rung["figures"]["speedup"]["value"] for rung in record["ladders"]["attention"]["rungs"])
-    assert {f"{best:.1f} ×", "0.27 GB", "peak memory, fused, measured", "8.86 GB"} <= texts(scene, 22.8)
+    late = {f"{moved[1]:.2f} GB", "through DRAM, fused, measured", f"{moved[0]:.1f} GB", "sum of weights: only these stay"}
+    assert late <= texts(scene, 19.2)
+    best = max(rung["figures"]["speedup"]["value"] for rung in rungs.values())
+    assert {f"{best:.1f} ×", peaks[1], "peak memory, fused, measured", peaks[0]} <= texts(scene, 22.8)
 
 
 @pytest.mark.parametrize("files", [("nvidia-h200",), ("rtx-3090-published",)])
@@ -219,7 +231,7 @@ def test_another_file_redraws_it(record: Any, tmp_path: Path) -> None:
     path.write_text(json.dumps(record))
     made = staged(path)
     assert made.fast == "fused" and "2048 × 2048 scores a head" in texts(made, 5.5)
-    assert "1.1 ×" in texts(made, 22.8)
+    assert f"{ladder['rungs'][-1]['figures']['speedup']['value']:.1f} ×" in texts(made, 22.8)
 
 
 def test_what_nobody_measured_is_said(record: Any, tmp_path: Path) -> None:
