@@ -21,7 +21,7 @@ from scenes.stage.type import NUMBER, SMALL, Align
 from scenes.stage.world import Boxes, Ribbons, World
 
 TALLEST = 5.4  # height of the pile of `most` bytes, world units
-SLAB, SLIT = 0.28, 0.06  # of a pile: from slab to slab, and between two
+SLAB, SLIT, THIN = 0.28, 0.06, 0.01  # of a pile: from slab to slab, between two, and what is too thin for one
 SIZE = (4.6, 3.2)
 OUTLINE = 3.0  # height of the outline of a pile that nobody measured
 COUNTED, COUNTED_HIGH = 16, 4.0  # slabs and height of the tallest pile, where loads are counted
@@ -73,11 +73,11 @@ class Pile:
             return
         if self.full() < TALLEST - SLAB:  # what the tallest moved and this one need not
             self._outline(world, (x, y), TALLEST, 0.3 * min(1.0, rise))
-        low = np.arange(0.0, tall - 1e-6, SLAB)
-        high = np.minimum(SLAB, tall - low) - SLIT * (low + SLAB < tall)  # the last slab ends at the very height
+        low = np.arange(0.0, max(tall - THIN, 1e-6), SLAB)
+        high = np.where(low + SLAB < tall - THIN, SLAB - SLIT, tall - low)  # the last slab ends at the very height
         light = self.light(beat)
         origin = np.column_stack([np.full(len(low), x), np.full(len(low), y), low])
-        size = np.column_stack([np.full(len(low), wide), np.full(len(low), deep), np.maximum(high, 0.01)])
+        size = np.column_stack([np.full(len(low), wide), np.full(len(low), deep), high])
         world.add(Boxes.of(origin, size, mix(PLATE, MEMORY, 0.26 + 0.44 * light), 0.05 + 0.3 * light, 0.9))
         if self.behind is not None:
             at, flat = (x, y - FRONT - DEEP, 0.0), (wide, DEEP, max(self.plate() * min(1.0, rise), 0.01))
