@@ -58,7 +58,7 @@ class Columns:
         """A column's bandwidth: over the first one, clear of what was carried, at the right of the last one."""
         x, y, z = self.top(stride)
         first = stride == self.strides[0]
-        at = (x - 0.37, y - FACE, z + 0.18) if first else (x + 0.6, y - FACE, z - 0.1)
+        at = (x - 0.37, y - FACE, z + 0.3) if first else (x + 0.6, y - FACE, z - 0.1)
         flat = TextPlane.standing(shown.text, FACT.coloured(mix(MEMORY, TEXT, 0.35)), at, 0.56, 0.0, "left")
         return replace(flat, figure=shown)
 

@@ -181,7 +181,7 @@ class Door:
 
     times: Times
     rise: float  # the beat at which it stands
-    TALL, BEAM = 2.8, 1.0  # height of the opening, and of the beam over it
+    TALL, BEAM = 2.8, 1.15  # height of the opening, and of the beam over it
 
     def lamps(self, beat: float) -> Floats:
         """0..1 for each thread: whether it has come, (SIDE * SIDE,)."""
@@ -189,7 +189,7 @@ class Door:
 
     def words(self, beat: float) -> Vector:
         """Where the words on its beam stand: the middle of their baseline."""
-        return 0.0, DOOR - 0.2, TOP + (self.TALL + 0.32) * self.up(beat)
+        return 0.0, DOOR - 0.2, TOP + (self.TALL + 0.46) * self.up(beat)
 
     def up(self, beat: float) -> float:
         """0..1, how far it stands: it comes down to the floor again when all have gone through."""
