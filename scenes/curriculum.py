@@ -30,7 +30,7 @@ from scenes.stage.world import Fog, Ground, Light, World
 LEFT, VALUES = 96, 440  # left edges of the credits' labels and of what is said of them
 FRONT = 110.0  # y of the staircase's front, world units
 CUBE = 3.0
-OVERVIEW = (0.0, FRONT, -13.5, 161.0, 0.0, 12.0)  # keys of the view that shows the whole path
+OVERVIEW = (0.0, FRONT, -25.0, 205.0, 0.0, 12.0)  # keys of the view that shows the whole path
 
 
 class Curriculum(Passage):
@@ -52,7 +52,7 @@ class Curriculum(Passage):
         rated = Track(0.0).to(1.0, self.at(*self.last) + 0.5, 0.5)
         self.stairs = Stairs(self.data, FRONT, self._steps_lit(), seen, rated=rated)
         self.prop(Scenery(self._light), self.stairs, Cube(self._thread, CUBE, self._stretch, 0.8))
-        gone = self.at(*self.climbs) + 0.25
+        gone = self.at(*self.climbs) + 0.1
         signs = Track(0.0).to(1.0, self.at(*self.back), 0.7).to(0.0, gone, 0.5)
         there = Track(0.0).to(1.0, self.at(*self.back) - 0.5, 1.5).to(0.0, gone + 1.0, 1.0)
         x, y, z, *orbit = OVERVIEW
@@ -61,9 +61,9 @@ class Curriculum(Passage):
         # The head-up display stays for the rates and leaves before the path opens; so do the rates.
         self.hud_shown.to(0.0, self.at(1, 3.75), 0.75)
         self._tell_the_ladder(seen)
-        read = window(self.at(*self.back) + 0.25, gone, 0.4)
-        self.text(Text("every scene, its chapter before it", FACT, LEFT, 130, opacity=read))
-        self.text(Text(self.chapter, SMALL, LEFT, 180, opacity=read))
+        read = window(self.at(2, 3.75), gone, 0.4)  # not before the far row is clear of it
+        self.text(Text("every step, and its chapter", FACT, LEFT, 130, opacity=read))
+        self.text(Text(f"of {self.chapter}", SMALL, LEFT, 180, opacity=read))
         self._roll_credits()
         about = [words for words in (problem(self.data), *self.footer().split(" · ")) if words]
         self.card = EndCard(self.stairs, about)
@@ -143,12 +143,16 @@ class Curriculum(Passage):
         x, y, z = self.stairs.top
         card, distance = self.card.target, self.card.distance
         whole, climbs = OVERVIEW, self.at(*self.climbs)
+        near, far = self.road.feet[0].tolist(), self.road.feet[len(self.road.rows[0]) - 1].tolist()  # the first row's ends
+        reach = 0.7 * math.dist(near, Camera.orbit(whole[:3], *whole[3:]).eye)
         path = Path([
             (self.at(1), (x - 4.0, y, z - 1.5, 34.0, 16.0, 3.0)),
             (self.at(1, 2.2), (1.0, y, 12.0, 80.0, 7.0, 4.5)),
             (self.at(1, 3), (0.5, y, 12.0, 85.0, 5.0, 5.0)),
-            (self.at(*self.back), (*whole[:3], whole[3] - 1.0, 0.6, whole[5])),
-            (climbs - 0.5, (*whole[:3], whole[3] + 1.0, -0.6, whole[5])),
+            (self.at(*self.back), (0.45 * near[0], near[1], -0.5, reach, 3.0, 17.0)),
+            (self.at(2, 2.5), (0.35 * far[0], far[1], -2.0, 1.15 * reach, -2.0, 16.0)),
+            (self.at(2, 4.0), (*whole[:3], whole[3], -1.2, whole[5])),
+            (climbs - 0.25, (*whole[:3], whole[3] + 1.0, 0.8, whole[5])),
             (climbs + 1.75, (-36.0, y, 2.5, 138.0, 2.0, 8.0)),
             (self.at(*self.up), (-35.0, y, 4.0, 130.0, 9.0, 6.5)),
             (self.at(5, 3.75), (*card, distance * 1.12, FACING + 5.0, 5.0)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +20,10 @@ Floats = NDArray[np.float64]
 Bit = tuple[float, float, float, float, float, float, Colour]  # least corner x, y, z, size x, y, z, colour; a pad is 2 x 2
 
 IDLE, DATA, WORK = mix(STEEL, TEXT, 0.25), mix(PLATE, MEMORY, 0.6), mix(PLATE, COMPUTE, 0.8)
-# In the picture that shows all of them, design pixels: middle of the last column, from column to column, baseline of the
-# nearest row's names, from row to row; a name's capitals, half of an emblem's pad, air between the two.
-LAST, PITCH, BOTTOM, LEADING = 1654.0, 347.0, 846.0, 127.0
-CAP, HALF, AIR = 25.0, 61.0, 7.0
+# In the picture that shows all of them, design pixels: middles of the outermost columns, baseline of the nearest row's names,
+# from row to row; capitals of a name and of a chapter, half of an emblem's pad, air between them, way to the next row.
+FIRST, LAST, BOTTOM, LEADING = 268.0, 1652.0, 826.0, 146.0
+CAP, CHAPTER, HALF, AIR, BESIDE = 29.0, 26.0, 52.0, 7.0, 158.0
 
 
 def _row(count: int, heights: Sequence[float], colours: Sequence[Colour], y: float = -0.15) -> list[Bit]:
@@ -69,6 +70,11 @@ EMBLEMS: dict[str, list[Bit]] = {
     "all-reduce": _ring(),
     "roof-4": _roof(4),
 }  # fmt: skip
+# What a place is called where its own name does not say it.
+CALLED = {
+    "title": "one thread", "roof-1": "the roofline", "roof-2": "second climb", "roof-3": "third climb", "roof-4": "the top",
+    "flash-attention": "FlashAttention", "all-reduce": "all-reduce", "cores": "many cores", "indexing": "its number",
+}  # fmt: skip
 OTHER: list[Bit] = [(-0.5, -0.5, 0.0, 1.0, 1.0, 1.0, IDLE)]
 
 
@@ -79,12 +85,18 @@ class Place:
     name: str
     chapter: str
 
+    @property
+    def words(self) -> str:
+        """What a viewer calls it."""
+        return CALLED.get(self.name, self.name.replace("-", " "))
+
 
 @dataclass(slots=True)
 class Road:
     """`rows` of places, the nearest first, each row ending where the film climbs; `overview` is the view that shows them all.
 
-    There all emblems and names are of one size, in columns whose last one is the climbs'. `lit(k, beat)` 0..1 is the light of
+    There all emblems and names are of one size, and every row spans the picture, one from left to right and the next one back,
+    so that it begins where the row before ended; the last one ends on the right. `lit(k, beat)` 0..1 is the light of
     the k-th place of the film, `signs(beat)` the opacity of names, `there(beat)` 0..1 how far emblems stand out of the floor.
     """
 
@@ -101,29 +113,26 @@ class Road:
 
     def __post_init__(self) -> None:
         feet, ways, parts, of = list[Floats](), list[tuple[Floats, Floats, int]](), list[tuple[float, ...]](), list[int]()
-        spine: Floats | None = None  # beside the climbs, from row to row
+        turn = np.zeros(3)
         for row, places in enumerate(self.rows):
             line = BOTTOM - LEADING * row
             y = float(self._through(DESIGN_WIDTH / 2, line - CAP - AIR)[1])  # the row's pads have their fronts here
-            for column, place in enumerate(places):
+            sides = (LAST, FIRST) if (len(self.rows) - row) % 2 == 0 else (FIRST, LAST)
+            for px, place in zip(np.linspace(sides[0], sides[1], len(places)), places, strict=True):
                 k = len(feet)
-                px = LAST - PITCH * (len(places) - 1 - column)
                 x = float(self._through(px, line - CAP - AIR)[0])
-                unit = self._unit(x, y)
-                size = HALF * unit
+                size = HALF * self._unit(x, y)
                 foot = np.array([x, y + 1.1 * size, 0.0])
-                before = feet[-1] if column else None
+                beside = np.array([self._out(px, line), foot[1], 0.0])
+                if feet and px != sides[0]:
+                    ways.append((feet[-1], foot, k))
+                elif feet:  # up beside the names: out, along and in again
+                    ways += [(p, q, k) for p, q in pairwise([feet[-1], turn, beside, foot])]
+                turn = beside
                 feet.append(foot)
-                if before is not None:
-                    ways.append((before, foot, k))
                 parts += _standing(place.name, foot, size)
                 of += [k] * (len(parts) - len(of))
-                self._name(k, place, self._through(px, line))
-            beside = feet[-1] + np.array([2.0 * size, 0.0, 0.0])
-            ways.append((feet[-1] + np.array([1.1 * size, 0.0, 0.0]), beside, len(feet) - 1))
-            if spine is not None:
-                ways.append((spine, beside, len(feet) - 1))
-            spine = beside
+                self._name(k, place, px, line)
         self.feet, self._of = np.array(feet).reshape(-1, 3), np.array(of, np.int64)
         a = np.array(parts).reshape(-1, 10)
         self._boxes = Boxes.of(a[:, :3], a[:, 3:6], a[:, 6:9], emission=a[:, 9], edge=0.8)
@@ -138,22 +147,24 @@ class Road:
         eye = np.array(self.overview.eye)
         return np.asarray(eye - ray * eye[2] / ray[2])
 
+    def _out(self, px: float, line: float) -> float:
+        """x beside a row, on the side of a column."""
+        out = BESIDE if px > DESIGN_WIDTH / 2 else -BESIDE
+        return float(self._through(px + out, line - CAP - AIR)[0])
+
     def _unit(self, x: float, y: float) -> float:
         """World units of a design pixel at a point of the floor in the overview."""
         depth = float((np.array((x, y, 0.0)) - self.overview.eye) @ self.overview.axes()[2])
         return depth * 2.0 * math.tan(math.radians(self.overview.fov / 2)) / DESIGN_HEIGHT
 
-    def _name(self, k: int, place: Place, at: Floats) -> None:
-        """Before an emblem: the chapter's number and the name, together centred."""
-        (x, y, _), z = at.tolist(), 0.0
-        unit = self._unit(x, y)
-        parts = [(words, style) for words, style in ((place.chapter, SMALL), (place.name, FACT.coloured(TEXT))) if words]
-        planes = [TextPlane.standing(words, style, (0.0, y, z), CAP * unit) for words, style in parts]
-        gap = 16.0 * unit
-        left = x - (sum(plane.width for plane in planes) + gap * (len(planes) - 1)) / 2
-        for plane in planes:
-            self._planes.append((k, replace(plane, at=(left, y, z))))
-            left += plane.width + gap
+    def _name(self, k: int, place: Place, px: float, line: float) -> None:
+        """Before an emblem its name, and under that its chapter."""
+        chapter = f"Ch. {place.chapter}" if place.chapter else ""
+        rows = ((place.words, FACT.coloured(TEXT), CAP, line), (chapter, SMALL, CHAPTER, line + CHAPTER + AIR))
+        for words, style, cap, baseline in rows:
+            if words:
+                x, y, z = self._through(px, baseline).tolist()
+                self._planes.append((k, TextPlane.standing(words, style, (x, y, z), cap * self._unit(x, y), 0.0, "centre")))
 
     def draw(self, world: World, beat: float) -> None:
         there, count = self.there(beat), len(self.feet)
@@ -191,5 +202,5 @@ def _standing(name: str, foot: Floats, scale: float) -> list[tuple[float, ...]]:
     rows: list[tuple[float, ...]] = [pad]
     for bx, by, bz, w, d, h, colour in EMBLEMS.get(name, OTHER):
         corner = (x + bx * scale, y + by * scale, (0.12 + bz) * scale)
-        rows.append((*corner, w * scale, d * scale, h * scale, *colour, 0.0 if colour in (IDLE, PLATE) else 0.2))
+        rows.append((*corner, w * scale, d * scale, h * scale, *colour, 0.08 if colour in (IDLE, PLATE) else 0.42))
     return rows

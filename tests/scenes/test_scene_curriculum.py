@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -102,8 +102,12 @@ def test_every_passage_has_its_place_with_its_own_chapter_in_rows_that_end_in_a_
 
 
 def test_the_whole_path_can_be_read_in_one_look(h200: Curriculum) -> None:
-    names = {place.name for row in h200.road.rows for place in row}
-    signs = [plane for plane in world(h200, OVERVIEW).planes if plane.text in names or plane.text.isdecimal()]
+    names = {place.words for row in h200.road.rows for place in row}
+    chapters = {f"Ch. {place.chapter}" for row in h200.road.rows for place in row if place.chapter}
+    signs = [plane for plane in world(h200, OVERVIEW).planes if plane.text in names | chapters]
+    assert chapters <= {plane.text for plane in signs}
+    files = {other.name for other in FILM if "-" in other.name} - {"all-reduce"}
+    assert not files & names, "called as a viewer would, not as a file is"
     assert names <= {plane.text for plane in signs} and all(plane.alpha > 0.5 for plane in signs)
     boxes = [on_screen(h200, plane, OVERVIEW) for plane in signs]
     for a, b in combinations(boxes, 2):
@@ -122,6 +126,15 @@ def test_places_light_up_on_half_beats_until_the_climb(h200: Curriculum) -> None
     origin = SONG.downbeats[row("curriculum").first_bar - 1]
     words = {word.text.strip(",.:"): SONG.position(word.start) - origin for line in SONG.lines for word in line.words}
     assert h200.at(*h200.first) == pytest.approx(words["every"]) and h200.at(*h200.climbs) == pytest.approx(words["climb"])
+
+
+def test_the_road_runs_back_and_forth_each_row_from_the_end_of_the_one_before(h200: Curriculum) -> None:
+    counts = [len(row) for row in h200.road.rows]
+    feet = np.split(h200.road.feet, np.cumsum(counts)[:-1])
+    across = [np.sign(row[-1, 0] - row[0, 0]) for row in feet]
+    assert across[-1] == 1.0 and all(a == -b for a, b in pairwise(across))
+    for before, after in pairwise(feet):
+        assert np.sign(before[-1, 0]) == np.sign(after[0, 0]) and after[0, 1] > before[-1, 1]
 
 
 @pytest.mark.parametrize("which", ["h200", "rtx"])
