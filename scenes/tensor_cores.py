@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache, cached_property
 from typing import ClassVar
 
@@ -71,12 +72,18 @@ class TensorCores(Passage):
 
     @cached_property
     def plain(self) -> Rung | None:
-        """The fastest verified fp32 rung; asked from bar 4 on, so that no frame before it depends on that ladder's rates."""
-        return best_rung(self.data, FP32)
+        """The fastest fp32 rung that the film has landed so far; asked from bar 4 on: no frame before depends on it."""
+        return best_rung(self.data, FP32, self.rungs_before())
 
     def achieved(self) -> Callable[[float], Ratio | None]:
         """From where its tower has landed, the best tensor rung against the roof of its own instruction, or a library."""
-        share, lands = cache(lambda: self.peaks.ratio(self.data) if self.peaks else None), self.at(5, 3)
+        lands = self.at(5, 3)
+
+        @cache
+        def share() -> Ratio | None:
+            found = self.peaks.ratio(self.data) if self.peaks else None
+            return replace(found, heading="OF THE BEAM") if found and self.peaks and self.peaks.own else found
+
         return lambda beat: share() if beat >= lands and self.tower else None
 
     def place(self) -> float:
@@ -91,25 +98,14 @@ class TensorCores(Passage):
     # ---- the hall -------------------------------------------------------------------------------------------------------
 
     def hall(self) -> None:
-        """The fp32 hall as the roofs left it, the tower of its best rung, and what is built on bar 4: beam and tower."""
+        """The fp32 hall as the roofs left it, and what is built in it from bar 4 on: beam and tower."""
         self.second: SecondRoof | None = None
         self.tower: Tower | None = None
         if self.chart is None:
             return
         chart, placed = self.chart, float(self.chart.placed)
         self.prop(Hall(chart, Track(placed), Track(1.0), Track(0.0), Track(1.0 - placed), view=self.pinned))
-        before = self.rungs_before()
-        self.prop(*towers(self.data, chart, dict.fromkeys(before, lambda beat: 1.0)).values())
-        grown = Track(0.0).to(1.0, self.at(4, 2), 1.0, arrive)
-
-        def risen(beat: float) -> float:
-            return grown(beat) if grown(beat) > 0.0 and self.plain and self.plain.name not in before else 0.0
-
-        def survey() -> Lot:
-            name = self.plain.name if self.plain else ""
-            return towers(self.data, chart, {name: grown})[name].lot
-
-        self.prop(Tower(survey, risen))
+        self.prop(*towers(self.data, chart, dict.fromkeys(self.rungs_before(), lambda beat: 1.0)).values())
         if self.peaks is None or self.peaks.rung.rate is None:
             return
         peak, rate = self.read(self.peaks.beam(self.data)).quantity.value, self.peaks.rung.rate.value
@@ -153,7 +149,7 @@ class TensorCores(Passage):
     # ---- words ----------------------------------------------------------------------------------------------------------
 
     def say_the_rates(self) -> None:
-        """The best fp32 rung; the best tensor rung once its tower stands. How near that is to its peak, the HUD says."""
+        """The best fp32 rung so far; the best tensor rung once its tower stands. How near that is to its peak, the HUD says."""
         end = self.clock.beats + 9.0
         slow, fast, landed = window(self.at(4, 2), self.at(5, 2)), window(self.at(4, 4), end), window(self.tops, end, 0.2)
         self.text_later(slow, lambda: self.plain_rate(slow))
@@ -171,7 +167,7 @@ class TensorCores(Passage):
         rate = figure(reading, 1)
         return [
             Number(rate, NUMBER.sized(58), LEFT, 476, "left", shown),
-            Text(f"best {data_type(self.data, FP32)} rung, {rate.source}", SMALL, LEFT, 522, "left", shown),
+            Text(f"{data_type(self.data, FP32)}, best so far, {rate.source}", SMALL, LEFT, 522, "left", shown),
         ]
 
     def tensor_rate(self, shown: Callable[[float], float]) -> Sequence[Item]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from measure.dataset import Dataset
@@ -51,10 +52,11 @@ def instruction_of(rung: Rung | None) -> Instruction:
     return Instruction("wgmma", 64, int(sizes.get("BN", 256)), 16, 4)
 
 
-def best_rung(data: Dataset, ladder: str) -> Rung | None:
-    """The fastest verified rung of a ladder (one that failed its check has no rate); None where none was measured."""
+def best_rung(data: Dataset, ladder: str, among: Collection[str] | None = None) -> Rung | None:
+    """The fastest verified rung of a ladder, or `among` some of it; None without one (a failed one has no rate)."""
     owned = data.ladder(ladder)
-    rated = [(rung.rate.value, rung) for rung in owned.value.rungs if rung.rate] if owned else []
+    rungs = [rung for rung in owned.value.rungs if among is None or rung.name in among] if owned else []
+    rated = [(rung.rate.value, rung) for rung in rungs if rung.rate]
     return max(rated, key=lambda pair: pair[0])[1] if rated else None
 
 
