@@ -46,15 +46,16 @@ class FlashAttention(Passage):
 
     def construct(self) -> None:
         # The wall is whole on "square", its first rows pour; its line's last word refuses it; bar 3: it dissolves.
+        self.fast, self.last = self.fastest(), self.at(6)
         self.times = Beats(
             whole=self.at(2),
             pours=self.at(1, 4),
             refused=self.at(2, 3),
             dissolves=self.at(3),
             tiles=tuple(self.at(4) + k for k in range(8)),
+            raced=self.fast is not None,
         )
         example = Example.seeded()
-        self.fast, self.last = self.fastest(), self.at(6)
         self.fused = "fused" if self.known("fused") else self.fast  # what only is fused, where that was measured
         self.wall: Wall = self.prop(Wall(self.times, example))
         # Bars 4 and 5: a tile of keys and values lands on every beat, the first on "stream"; then the output is written.
@@ -139,8 +140,9 @@ class FlashAttention(Passage):
 
     def name_things(self) -> None:
         """What lies in DRAM, what streams; what stays, in a line of a bar each; and the bytes with the square."""
-        end = self.clock.beats + 9.0
-        stays, dram = window(self.times.tiles[0] - 1.0, self.last + 0.75), window(self.at(1, 3), end)
+        stays = window(self.times.tiles[0] - 1.0, self.last + 0.25)
+        dram = Track(0.0).to(1.0, self.at(1, 3), 0.5).to(0.0, self.at(5), 0.5)  # not under the figures of bar 5
+        dram.to(float(self.fast is None), self.last + 1.0, 0.5)
         self.prop(Signs([*att.names(dram), *sm.names(stays)]))
         kept = ("max: a row's largest score", "sum of weights: only these stay")
         for words, since, gone in zip(kept, (self.at(4), self.at(5)), (self.at(5), self.last - 0.25), strict=True):

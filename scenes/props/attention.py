@@ -70,13 +70,18 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Beats:
-    """When what happens: the wall is whole, pours, is refused, dissolves; each tile of keys arrives."""
+    """When what happens: the wall is whole, pours, is refused, dissolves; each tile of keys arrives; whether a race follows."""
 
     whole: float
     pours: float
     refused: float
     dissolves: float
     tiles: tuple[float, ...]
+    raced: bool = True
+
+    def cleared(self, beat: float) -> float:
+        """How far the scene behind the race has stepped back, 0..1: from half a beat after the last tile."""
+        return ramp(beat, self.tiles[-1] + 0.5, 1.0) * self.raced
 
 
 def middle(row: float, column: float) -> Vector:
@@ -129,7 +134,7 @@ class Wall:
 
     def _frame(self, world: World, beat: float) -> None:
         """The outline of a square that is not there."""
-        shown, half = ramp(beat, self.times.dissolves, 1.5), SIDE / 2
+        shown, half = ramp(beat, self.times.dissolves, 1.5) * (1.0 - self.times.cleared(beat)), SIDE / 2
         corners = np.array([(-half, 0, LOW), (half, 0, LOW), (half, 0, LOW + SIDE), (-half, 0, LOW + SIDE)])
         if shown > 0.01:
             world.add(Ribbons.of(corners, np.roll(corners, -1, 0), 0.05, QUIET, 0.55 * shown))
@@ -153,10 +158,11 @@ class Dram:
         world.add(Boxes.of([(-half - 1.6, PLACE_Y - 1.6, 0.0)], (SIDE + 2.1, 6.1, 0.08), mix(PLATE, MEMORY, 0.08), 0.0, 0.7))
         columns = (np.arange(CELLS // TILE) * TILE + (TILE - 1) / 2 - (CELLS - 1) / 2) * PITCH
         size = np.array([TILE * PITCH - 0.12, 0.62, 0.42])
+        bright = 1.0 - 0.7 * self.times.cleared(beat)
         for y in (K_Y, V_Y):
             at = np.column_stack([columns, np.full(len(columns), y), np.full(len(columns), 0.31)])
-            world.add(Boxes.of(at - size / 2, size, mix(PLATE, MEMORY, 0.6), 0.2, 0.8))
-        shown = ramp(beat, self.times.tiles[0] - 2.9, 0.8)
+            world.add(Boxes.of(at - size / 2, size, mix(PLATE, MEMORY, 0.6 * bright), 0.2 * bright, 0.8))
+        shown = ramp(beat, self.times.tiles[0] - 2.9, 0.8) * (1.0 - self.times.cleared(beat))
         if shown > 0.02:
             a, b = np.array([middle(r, -0.5) for r in (BAND - 0.5, BAND + ROWS - 0.5)]), np.array([SIDE, 0.0, 0.0])
             world.add(Ribbons.of(a, a + b, 0.035, COMPUTE, 0.5 * shown, 0.2))

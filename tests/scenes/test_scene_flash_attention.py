@@ -16,7 +16,7 @@ from audio import tracks
 from measure.dataset import MEASUREMENTS, Dataset
 from scenes import film
 from scenes.flash_attention import SLOWER, FlashAttention
-from scenes.props.attention import BAND, CELLS, HERO, ROWS, SIDE, TILE, Example
+from scenes.props.attention import BAND, CELLS, HERO, ROWS, SIDE, TILE, Dram, Example
 from scenes.props.key_stream import HIGH, O_X, S_X, SHELF, SLOT_Y, TOP
 from scenes.stage.palette import THREAD
 from scenes.stage.passage import Context, Window
@@ -214,6 +214,18 @@ def test_figures_are_the_files(scene: FlashAttention, record: Any) -> None:
     assert late <= texts(scene, 19.2)
     best = max(rung["figures"]["speedup"]["value"] for rung in rungs.values())
     assert {f"{best:.1f} ×", peaks[1], "peak memory, fused, measured", peaks[0]} <= texts(scene, 22.8)
+
+
+def test_what_lies_behind_the_race_steps_back_and_stays_where_there_is_none(scene: FlashAttention) -> None:
+    """Where K and V lie in DRAM is as bright as before without a race, and without a sign or a glow behind one."""
+    for made, glows in ((scene, False), (staged("rtx-3090-published"), True)):
+        dram = next(prop for prop in made.props if isinstance(prop, Dram))
+        before, after = (boxes(made, beat, dram).emission.max() for beat in (14.0, 22.5))
+        assert after == pytest.approx(before) if glows else after < 0.4 * before
+        named = World()
+        for item in made.props:
+            item.draw(named, 22.5)
+        assert ("DRAM" in {plane.text for plane in named.planes if plane.alpha > 0.1}) is glows
 
 
 @pytest.mark.parametrize("files", [("nvidia-h200",), ("rtx-3090-published",)])
