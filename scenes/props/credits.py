@@ -35,7 +35,7 @@ BESIDE = {
     "virtual_all_reduce": "all-reduce on one GPU",
     "counters": "counters",
 }
-WIDTH = 46  # letters of a line
+WIDTH = 42  # letters of a line
 Line = Sequence[str | Figure]
 Row = tuple[str, Line]  # what it is ('' goes on from the row above), and what the measurements say
 
