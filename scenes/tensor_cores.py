@@ -55,13 +55,15 @@ class TensorCores(Passage):
         gone = Track(1.0).to(0.0, self.pulls, 0.8) if self.chart else Track(1.0)
         self.tensor: Tensor = self.prop(Tensor(self.shape, self.foot, self.meets, self.falls, apart, gone, self.shrink()))
         lane, fires = Seats.of(self.data).thread % LANES, (self.lands, self.meets, self.single)
-        self.lanes: WarpLanes = self.prop(WarpLanes(self.foot, self.shape.warps, lane, fires, self.single, gone))
+        m, n, _ = self.tensor.cells
+        per_cell = (self.shape.m / m, self.shape.n / n)
+        self.lanes: WarpLanes = self.prop(WarpLanes(self.foot, self.shape.warps, lane, fires, self.single, gone, per_cell))
         self.prop(Card(self.lanes, self.lands, f"{self.shape.name}  {self.shape.shape}"))
         self.text(*labels(self.tensor, window(self.at(1) + 0.5, self.meets - 0.25), self.floor_is_seen))
         self.text(*arithmetic(self.tensor, self.at(1) + 0.25, self.single, self.pulls - 0.25))
 
         # Bar 3: an FMA of the same warp before the block; bars 4 to 6: the second beam, and how near to it its best rung comes.
-        self.prop(Card(self.lanes, self.single, "fma  fp32", 0.6, 0.25))
+        self.prop(Card(self.lanes, self.single, "fma  fp32", 0.8, 1.2, before=0.42))
         size = Track(LANE).to(CUBE, self.pulls + 1.0, 1.0) if self.chart else LANE
         self.prop(Cube(self.thread, size=size, emission=0.8))
         self.say_the_rates()
@@ -128,13 +130,12 @@ class TensorCores(Passage):
         self.text_later(window(self.at(5), end), lambda: [Column.of(self.data, told, end)])
 
     def floor_is_seen(self, beat: float) -> float:
-        """Whether no card of an instruction stands before the floor of sums, 0..1."""
-        clear = window(self.lands + 1.5, self.pulls - 0.75)(beat)
-        return clear * (1.0 - window(self.single - 0.6, self.single + 1.0)(beat))
+        """Whether no card stands before the floor of sums and no FMA is compared with its block, 0..1."""
+        return window(self.lands + 1.5, self.single - 0.6)(beat)
 
     def shrink(self) -> Track:
         """The tile becomes the foot of its tower; where there is none it stays."""
-        return Track(1.0).to(0.22, self.pulls + 0.75, 0.9) if self.tower else Track(1.0)
+        return Track(1.0).to(0.22, self.pulls + 0.75, 2.0) if self.tower else Track(1.0)
 
     def thread(self, beat: float) -> Vector:
         """On its lane; from bar 4 on the last floor of the tensor rung's tower, where there is a hall to stand in."""
@@ -194,12 +195,13 @@ class TensorCores(Passage):
         top = self.tower.lot.top if self.tower else 5.0
         aside = 0.0 if self.tower else 2.0  # without a second beam the hall alone is what there is to see
         far = 1.0 if self.tensor.cells[1] <= 8 else 1.14  # a deeper floor of sums
+        wide = 6.9  # the whole row of lanes, and B's name clear of the words
         keys: list[tuple[float, tuple[float, ...]]] = [
-            (0, (x - 1.2, -0.5, 0.86, 6.6 * far, 4, 12)),
-            (3.5, (x - 1.2, -0.5, 0.92, 6.2 * far, 10, 14)),
-            (6, (x - 0.35, -0.5, 0.86, 5.5 * far, 20, 16)),
-            (8, (x - 0.2, -0.6, 0.74, 5.4 * far, 24, 18)),
-            (10.5, (x - 0.1, -0.6, 0.74, 5.5 * far, 16, 17)),
+            (0, (x - 1.2, -0.5, 0.86, wide + 0.1, 4, 12)),
+            (3.5, (x - 1.2, -0.5, 0.92, wide, 10, 14)),
+            (6, (x - 0.25, -0.5, 0.86, 5.3 * far, 20, 16)),
+            (8, (x + 0.05, -0.6, 0.52, 5.6 * far, 24, 18)),
+            (10.5, (x + 0.15, -0.6, 0.6, 5.6 * far, 16, 17)),
             (12, (x - 2.8, 0.0, 3.9, 18.0, -2, 9)),
             (13.5, (x - 3.0 - aside, 0.0, 6.0 - 0.8 * aside, 21.0, -14, 7)),
             (18, (x - 2.0 - aside, 0.0, 7.6 - 1.1 * aside, 21.5, -26, 5)),

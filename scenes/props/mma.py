@@ -120,7 +120,7 @@ class WarpLanes:
     """The lanes of `warps` warps in front of it, a row each; on each beat of `fires` all of them are at work at once.
 
     From beat `single` on each of the last warp's lanes, the nearest row, holds one product of its own: what an FMA instruction
-    makes.  `stand` 1 to 0 sinks them.
+    makes, at the block's own scale, where a cell may stand for `per_cell` values along m and n.  `stand` 1 to 0 sinks them.
     """
 
     foot: Vector
@@ -129,6 +129,7 @@ class WarpLanes:
     fires: tuple[float, ...]
     single: float
     stand: Track
+    per_cell: tuple[float, float] = (1.0, 1.0)
 
     def x(self) -> Floats:
         """Middles of the lanes, (32,)."""
@@ -157,7 +158,8 @@ class WarpLanes:
         world.add(Boxes.of((at - (LANE / 2, LANE / 2, 0.0))[some], size[some], colour, 0.4 * heat, 0.7))
         product = ramp(beat, self.single - 0.05, 0.3, overshoot) * self.stand(beat)
         if product > 0.02:
-            edge = np.array([CELL * FILL, CELL * FILL, TALL * FILL]) * product
+            along_m, along_n = self.per_cell
+            edge = np.array([CELL * FILL / along_m, CELL * FILL / along_n, TALL * FILL]) * product
             over = tall + 0.12 + 0.16 * ramp(beat, self.single + 0.4, 0.6)
             world.add(Boxes.of(near + np.array([0.0, 0.0, over]) - edge / 2, edge, COMPUTE, 0.5, 0.8, shadow=0.3))
 
@@ -171,24 +173,25 @@ class Card:
     text: str
     ahead: float = 1.2  # beats before it lands that it comes into sight
     stays: float = 0.9  # beats after it
+    before: float = 0.0  # how far before the lanes it falls: their front is then free to be seen, and what stands behind them
 
     def shown(self, beat: float) -> float:
         return ramp(beat, self.beat - self.ahead, self.ahead / 3) * (1.0 - ramp(beat, self.beat + self.stays, 0.5))
 
     def base(self, beat: float) -> float:
-        floor = self.lanes.foot[2] + HIGH + 0.03
+        floor = self.lanes.foot[2] + (0.02 if self.before else HIGH + 0.03)
         return floor + 0.55 * (1.0 - ramp(beat, self.beat - 0.3, 0.3, lambda u: u * u))
 
     def words(self, beat: float) -> Vector:
         """Middle of the baseline of what it says."""
-        return self.lanes.foot[0], self.lanes.foot[1] + FRONT - LANE, self.base(beat) + 0.09
+        return self.lanes.foot[0], self.lanes.foot[1] + FRONT - LANE - self.before, self.base(beat) + 0.09
 
     def draw(self, world: World, beat: float) -> None:
         shown = self.shown(beat)
         Signs([(TextPlane.standing(self.text, CODE, self.words(beat), 0.15, 0.0, "centre"), self.shown)]).draw(world, beat)
         if shown > 0.01:
             wide = LANES * PITCH
-            corner = (self.lanes.foot[0] - wide / 2, self.lanes.foot[1] + FRONT - LANE + 0.01, self.base(beat))
+            corner = (self.lanes.foot[0] - wide / 2, self.lanes.foot[1] + FRONT - LANE - self.before + 0.01, self.base(beat))
             world.add(Boxes.of(corner, (wide, 2 * LANE, 0.34), mix(STEEL, PLATE, 0.35), edge=1.2, alpha=0.95 * shown))
 
 

@@ -286,6 +286,9 @@ def test_another_instruction_is_drawn_with_its_own_shape(record: Any, tmp_path: 
     path.write_text(json.dumps(record))
     made = staged(path)
     assert made.tensor.cells == (16, 16, 16) and made.lanes.warps == 4
+    product = boxes(made, 9.5, made.lanes).size[-32:]  # a cell is 4 x 16 values, a product of an FMA one
+    assert product[:, 0] / product[:, 1] == pytest.approx(16 / 4)
+    assert boxes(made, 9.5, made.tensor).size[-256:, 0].mean() / product[:, 0] == pytest.approx(4)
     assert {"wgmma m64n256k16", "128 lanes of 4 warps", "a cell: 4 × 16 values"} <= {p.text for p in texts(made, 3.0)}
     assert "524 288 FLOP" in {p.text for p in texts(made, 10.0)}
 
