@@ -153,7 +153,7 @@ class Quantisation(Passage):
         self.prop(Signs([(plane, seen) for plane in (*names, sm)]))
 
     def count_at_the_gates(self) -> None:
-        """Right of each name how many of its weights have passed in bar 6."""
+        """Right of each name how many of its weights have passed in bar 6: as fast as measured, else by their bytes alone."""
         style, seen = CODE.coloured(TEXT), window(self.flow - 0.25, self.clock.beats + 9.0)
 
         def counter(which: int) -> Callable[[float], TextPlane]:
@@ -161,8 +161,7 @@ class Quantisation(Passage):
             plane = cache(lambda count: TextPlane.standing(f"{count}", style, place, 0.74, 12.0))
             return lambda beat: plane(int(self.trains.taken(self.trains.trains[which], beat + 1e-6)))
 
-        known = [which for which, (name, _) in enumerate(FORMATS) if self.rungs[name]]
-        self.prop(Signs([(counter(which), seen) for which in known]))
+        self.prop(Signs([(counter(which), seen) for which in range(len(FORMATS))]))
 
     def say_the_race(self) -> None:
         """From when the shortest train is in: how much sooner; beside it how much shorter, until the longest is in."""

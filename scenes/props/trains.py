@@ -154,7 +154,7 @@ class Trains:
         high, low, bright = high[on], low[on], (number[on] % 2).astype(float)
         origin = np.column_stack([low, np.full(len(low), train.y - WIDE / 2), np.full(len(low), 0.1)])
         size = np.column_stack([high - low, np.full(len(low), WIDE), np.full(len(low), TALL)])
-        known = MEMORY if train.speed is not None else STEEL
+        known = MEMORY if train.speed is not None else QUIET
         dark, light = np.array(mix(PLATE, known, 0.4)), np.array(mix(PLATE, known, 0.75))
         glow = (0.12 + 0.14 * bright) * (train.speed is not None)
         world.add(Boxes.of(origin, size, dark + (light - dark) * bright[:, None], glow, 0.8))

@@ -170,6 +170,8 @@ def test_what_nobody_measured_waits_in_outline_and_is_said() -> None:
     assert isinstance(made.trains, Trains) and "outlines go by their bytes alone" in texts(made, 16.0)
     for (name, _), train in zip(FORMATS, made.trains.trains, strict=True):
         assert train.lasts() == pytest.approx(SLOWEST * BITS_WITH_SCALES[name] / 32)
+    taken = np.array([made.trains.taken(train, 23.0) for train in made.trains.trains])
+    assert taken / taken[0] == pytest.approx([32 / bits for bits in BITS_WITH_SCALES.values()]), "at one speed, by bytes alone"
     assert made.trains.tail(3, 23.0)[0] > SM[0] and not made.trains.heights(3, 23.0).any()
     assert made.achieved()(23.0) is None
     assert not [claim for claim in made.log.claims if claim.key.startswith("ladders.gemv")]
