@@ -18,7 +18,8 @@ from scenes.props.framing import Lens
 from scenes.props.gauges import Headroom, Line
 from scenes.props.hall_flight import ROOF_1, ROOF_2, ROOF_3, ROOF_4, Key, flight
 from scenes.props.register_story import Registers
-from scenes.props.roofline import CUBE, FLOOR, HEIGHT, Chart, Hall, light_the_hall, towers
+from scenes.props.roof_line import RoofLine
+from scenes.props.roofline import CUBE, FLOOR, HALF_DEPTH, HEIGHT, Chart, Hall, light_the_hall, towers
 from scenes.stage.camera import Camera
 from scenes.stage.hud import Ratio
 from scenes.stage.keys import Track, arrive, overshoot, window
@@ -53,7 +54,10 @@ class Roof(Passage):
         self.slope, self.beam = Track(built if placed else 0.0), Track(built)
         self.across = Track(0.0 if placed else built)
         self.lens = Lens(FLOOR, FLOOR + HEIGHT, self.zoom(self.chart))
-        self.prop(Hall(self.chart, self.slope, self.beam, self.axis_shown(), self.across, self.lens, self.pinned))
+        # From the first landing on, what matters is the roof over the towers, not the hall's two rails.
+        self.stands = Track(0.0).to(1.0, self.first(), FLIGHT) if self.builds else Track(1.0)
+        hall = Hall(self.chart, self.slope, self.beam, self.axis_shown(), self.across, self.lens, self.pinned, self.stands)
+        self.prop(hall)
         # The rate axis waits until the roof, which is lettered in its place, has been built.
         rates = window(self.first() if self.builds else self.at(2), self.closing())
         self.text(*axes(self.chart, self.axis_shown(), rates, self.pinned, self.lens, lambda: self.towers.values()))
@@ -66,12 +70,20 @@ class Roof(Passage):
         self.towers = towers(self.data, self.chart, rises, self.lens)
         self.cube = climb(self.chart, self.towers, earlier, self.land)
         self.prop(*self.towers.values(), Cube(self.cube, size=CUBE, emission=0.8))
+        self.roof_line = self.prop(RoofLine(hall, self.planes, self.stands))
         if self.builds:
             self.raise_the_roof(self.chart)
         for rung, moment in self.land.items():
             self.present(rung, moment)
         self.close()
         self.finish()
+
+    def planes(self, beat: float) -> list[tuple[float, float]]:
+        """Where the roof is drawn over what stands under it: in the cube's own plane first, then over each older tower."""
+        x, y, _ = self.cube(beat)
+        older = [tower.lot for tower in self.towers.values() if tower.rise(beat) > 0.5]
+        mine = (x, min(HALF_DEPTH, max(-HALF_DEPTH, y)))
+        return [mine, *((lot.x, lot.y) for lot in older if abs(lot.x - x) > 0.1 or abs(lot.y - y) > 0.1)]
 
     def raise_the_roof(self, chart: Chart) -> None:
         # "Memory": the slope has run up from the floor; "math": a beam that nothing passes.  Both stop what rises.

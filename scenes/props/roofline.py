@@ -33,6 +33,7 @@ BACK = HALF_DEPTH + 0.4  # y of the rails
 EMBER = (0.36, 0.20, 0.03)  # compute amber, barely lit
 LOWEST = 6.0  # the lowest rate that is shown over that of the floor: its tower is a few floors high
 UNZOOMED = Lens(FLOOR, FLOOR + HEIGHT)
+DIMMED = 0.78  # how much of the rails' light is gone while the roof is drawn in the planes of its towers
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,8 @@ class Hall:
 
     With `across` at 1 the beam reaches over the whole hall: the roof of towers that have a height but no intensity. `lens`
     zooms its heights.  With `view` the slope's light goes out where it would run through the words below.
+
+    At `aside` 1 its rails, which lie before and behind the towers, step back for the roof's line over them (`RoofLine`).
     """
 
     chart: Chart
@@ -120,12 +123,14 @@ class Hall:
     across: Callable[[float], float]
     lens: Lens = UNZOOMED
     view: View | None = None
+    aside: Callable[[float], float] = lambda beat: 0.0
 
     def draw(self, world: World, beat: float) -> None:
+        rail = 1.0 - DIMMED * self.aside(beat)
         self._board(world, self.axis(beat))
         self._rails(world, beat)
-        self._slope(world, beat, self.slope(beat))
-        self._beam(world, beat, self.beam(beat), self.across(beat))
+        self._slope(world, beat, self.slope(beat), rail)
+        self._beam(world, beat, self.beam(beat), self.across(beat), rail)
 
     def _board(self, world: World, axis: float) -> None:
         origin = [(-HALF_WIDTH - 1.4, -4.4, 0.0)]
@@ -155,7 +160,7 @@ class Hall:
                 points = np.column_stack([steps, np.full(13, BACK), np.full(13, z)])
                 world.add(Ribbons.of(points[:-1], points[1:], 0.022, mix(STEEL, TEXT, 0.35), 0.30 * shown))
 
-    def _slope(self, world: World, beat: float, built: float) -> None:
+    def _slope(self, world: World, beat: float, built: float, rail: float) -> None:
         chart, lens = self.chart, self.lens
         foot, top = np.array([chart.x(chart.low_x), FLOOR]), np.array([chart.x(chart.ridge), chart.z(chart.peak)])
         begin = max(0.0, (lens.lowest(beat) - FLOOR) / (top[1] - FLOOR))
@@ -173,7 +178,8 @@ class Hall:
         lines = [points(along, y) for y in rows]
         a, b = np.concatenate([line[:-1] for line in lines]), np.concatenate([line[1:] for line in lines])
         outer = np.repeat(np.abs(rows) > HALF_DEPTH - 0.01, len(along) - 1)
-        width, glow, alpha = np.where(outer, 0.13, 0.03), np.where(outer, 0.85, 0.10), np.where(outer, 1.0, 0.32)
+        width, glow = np.where(outer, 0.03 + 0.10 * rail, 0.03), np.where(outer, 0.85 * rail, 0.10 * rail)
+        alpha = np.where(outer, rail, 0.32 * (0.4 + 0.6 * rail))
         world.add(Ribbons.of(a, b, width, MEMORY, alpha * above_the_words(self.view, (a + b) / 2, beat), glow))
         ends = np.linspace(-HALF_DEPTH, HALF_DEPTH, 7)
         a, b = (np.concatenate([points(across, y) for y in part]) for part in (ends[:-1], ends[1:]))
@@ -186,7 +192,7 @@ class Hall:
             size = np.column_stack([np.full((len(held), 2), 0.10), tall])
             world.add(Boxes.of(origin, size, mix(STEEL, TEXT, 0.10), 0.0, 0.9))
 
-    def _beam(self, world: World, beat: float, built: float, across: float) -> None:
+    def _beam(self, world: World, beat: float, built: float, across: float, rail: float) -> None:
         if built <= 0.0:
             return
         chart = self.chart
@@ -202,7 +208,7 @@ class Hall:
             origin.append((x0 + 0.1 + 0.8 * k, -HALF_DEPTH + 0.13, z - 0.05))
             size.append((0.09, 2 * HALF_DEPTH - 0.26, 0.10))
             glow.append(0.45)
-        world.add(Boxes.of(origin, size, COMPUTE, glow, 0.8))
+        world.add(Boxes.of(origin, size, COMPUTE, rail * np.array(glow), 0.8, alpha=0.3 + 0.7 * rail))
         if built > 0.98:
             posts = [(x1 - 0.10, y - 0.05, FLOOR) for y in (-HALF_DEPTH, HALF_DEPTH)]
             world.add(Boxes.of(posts, (0.10, 0.10, z - FLOOR - 0.1), mix(STEEL, TEXT, 0.10), 0.0, 0.9))

@@ -87,6 +87,33 @@ def test_a_rate_is_written_with_its_own_rung_and_never_runs(name: str) -> None:
     assert landed
 
 
+@pytest.mark.parametrize("spec", [H200, "rtx-3090-published"])
+@pytest.mark.parametrize("name", ROOFS)
+def test_the_cube_stays_under_the_roof_line_of_its_own_plane(name: str, spec: str) -> None:
+    """The limit is half a cube downhill of the line: at the very limit the cube's upper left corner touches it."""
+    scene = roof(name, spec)
+    chart = scene.chart
+    assert chart is not None
+    for beat in np.arange(min(scene.land.values()) if name == "roof-1" else 1.0, scene.closing(), 0.5):
+        x, y, z = scene.cube(beat)
+        plane = min(HALF_DEPTH, max(-HALF_DEPTH, y))
+        assert scene.planes(beat)[0] == (x, plane) and scene.stands(beat) == 1.0
+        corners = np.array([(x + i * CUBE / 2, y + j * CUBE / 2, z + CUBE) for i in (-1, 1) for j in (-1, 1)])
+        seen = scene.pinned(beat, corners)
+        # The roof on the frame, by arithmetic from the chart: the limit at each intensity, then half a cube to the left.
+        marks = np.geomspace(chart.low_x, chart.high_x, 400)
+        peaks = [min(chart.peak, mark * chart.bandwidth) if chart.placed else chart.peak for mark in marks]
+        ends = [
+            (chart.x(mark) - CUBE / 2, plane, scene.lens(chart.z(rate), beat)) for mark, rate in zip(marks, peaks, strict=True)
+        ]
+        roofed = scene.pinned(beat, np.array(ends))
+        over = np.interp(seen[:, 0], roofed[:, 0], roofed[:, 1]) - seen[:, 1]
+        assert over.max() < 3.0, f"beat {beat}: {over.round(1)} design pixels over the roof"  # the line is some ten wide
+        drawn = World()
+        scene.roof_line.draw(drawn, beat)
+        assert [float(b.a[len(b.a) // 2, 1]) for b in drawn.ribbons][:1] == pytest.approx([plane])
+
+
 @pytest.mark.parametrize("name", ROOFS)
 def test_the_near_rail_lies_over_the_cube_and_all_towers_while_rungs_land(name: str) -> None:
     scene = roof(name)
