@@ -38,7 +38,7 @@ class Roof(Passage):
     chapter: ClassVar[str] = "CUDA for Deep Learning, Ch. 6"
     landings: ClassVar[tuple[Moment, ...]] = ((6, 3),)  # bar and beat of each new rung: long notes
     builds: ClassVar[bool] = True
-    aside: ClassVar[tuple[float, float, float]] = (-4.4, 2.8, 6.5)  # left, up, back: for the camera in a hall without a slope
+    aside: ClassVar[tuple[float, float, float]] = (0.65, 0.95, 3.8)  # left, up, back: for the camera in a hall without a slope
     path: ClassVar[Sequence[Key]] = ROOF_1
 
     def construct(self) -> None:
@@ -92,6 +92,10 @@ class Roof(Passage):
         roofs, leave = (self.read(f"roofs.{chart.level}"), self.read("roofs.fp32")), self.first() - FLIGHT
         self.text(*lesson.words(self.data, chart, roofs, self.at, leave, self.pinned, self.clock.beats))
         self.prop(lesson.ghosts(chart, self.at, leave))
+        for tower in self.towers.values():
+            gap, named = lesson.room(chart, tower, self.at, self.closing() - 1.25)
+            self.prop(gap)
+            self.text(named)
         # Rungs whose bytes nobody published have a height, but no place under a slope: the beam alone is their roof.
         if chart.placed:
             self.prop(lesson.shine(chart, self.at))

@@ -10,11 +10,11 @@ import numpy as np
 from scenes.props.cube import Vector
 from scenes.props.framing import Lens, View
 from scenes.props.roofline import BACK, FLOOR, HALF_DEPTH, HALF_WIDTH, TOWER, UNZOOMED, Box, Chart, Tower, decades, graduations
-from scenes.props.rungs import LEVEL_NAMES
 from scenes.stage.overlay import SAFE, Text, Value, clearance, value_at
-from scenes.stage.type import SMALL, Align
+from scenes.stage.type import SMALL
 
 FRONT = -3.55  # y of the board's front edge, where the intensities stand
+BELOW = 34.0  # design pixels from the board's front edge down to the intensities
 CAP = 18.0  # design pixels: half a numeral's height and a little air
 WIDE = 270.0  # design pixels: of the longest numeral with its unit
 FAR = np.geomspace(4.0, 240.0, 161) - 2.0  # x along a rail, far beyond its end
@@ -27,12 +27,10 @@ def axes(
 
     A rate stands at the frame's right edge, on the line of its rail, and goes where the beam or a tower comes under it.
     """
-    corner = (chart.x(chart.high_x) - 0.9, FRONT, FLOOR)
-    level = LEVEL_NAMES.get(chart.level, chart.level)
-    ticks: list[tuple[str, tuple[float, float, float], float, Align]] = [(f"FLOP/B, {level}", corner, 34, "left")]
-    # The last decades would stand under the axis' name.
-    ticks += [(f"{v:g}", (chart.x(v), FRONT, FLOOR), 34, "centre") for v in decades(chart.low_x, chart.high_x * 0.45)]
-    items = [Text(text, SMALL, 0, below, align, across, at, "axis", True) for text, at, below, align in ticks]
+    # Its name comes first: a decade that would stand under it yields.
+    items = [Text("FLOP per byte", SMALL, 0, BELOW, "right", across, partial(name_place, view), "axis", True)]
+    for mark in decades(chart.low_x, chart.high_x):
+        items.append(Text(f"{mark:g}", SMALL, 0, BELOW, "centre", across, (chart.x(mark), FRONT, FLOOR), "axis", True))
 
     def height(rate: float, beat: float) -> float:
         return lens(chart.z(rate), beat)
@@ -93,13 +91,22 @@ def off_the_towers(towers: Iterable[Tower], view: View, box: Box, beat: float) -
     return float(min(1.0, max(0.0, gap / 20.0)))
 
 
-def edge(view: View, height: Callable[[float], float], beat: float) -> Vector:
-    """The point at which a rail comes to the right edge of the safe area, world units; the rail's end where it never does."""
+def name_place(view: View, beat: float) -> Vector:
+    """Where the name of the floor's axis ends: at the frame's right edge or, where all of the board is seen, at its corner."""
+    x, y, z = edge(view, lambda beat: FLOOR, beat, FRONT)
+    return min(x, HALF_WIDTH + 1.2), y, z
+
+
+def edge(view: View, height: Callable[[float], float], beat: float, y: float = BACK) -> Vector:
+    """The point at which a line along the hall at depth `y` comes to the right edge of the safe area, world units.
+
+    Far along it where it never does.
+    """
     z = height(beat)
-    across, _, depth = view(beat, np.column_stack([FAR, np.full(len(FAR), BACK), np.full(len(FAR), z)])).T
+    across, _, depth = view(beat, np.column_stack([FAR, np.full(len(FAR), y), np.full(len(FAR), z)])).T
     inside = (depth > 0.3) & (across < SAFE[2])
     last = int(np.argmin(inside)) if not inside.all() else len(FAR) - 1  # the first that is not
     if last == 0:
-        return float(FAR[0]), BACK, z
+        return float(FAR[0]), y, z
     share = (SAFE[2] - across[last - 1]) / (across[last] - across[last - 1]) if depth[last] > 0.3 else 0.0
-    return float(FAR[last - 1] + (FAR[last] - FAR[last - 1]) * min(1.0, max(0.0, share))), BACK, z
+    return float(FAR[last - 1] + (FAR[last] - FAR[last - 1]) * min(1.0, max(0.0, share))), y, z

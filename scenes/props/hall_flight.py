@@ -14,17 +14,17 @@ from scenes.stage.keys import Path, ramp
 Key = tuple[float, Sequence[float]]  # beat; target x, y, z, distance, azimuth, elevation
 FOV = 42.0
 
-# Round to the side, from which both rails of the slope are one; then to the first tower.
+# Round to the side, from which both rails of the slope are one; the first tower is seen with the beam that is far above it.
 ROOF_1: tuple[Key, ...] = (
     (0, (-6.4, 0.0, 0.9, 11.0, -50, 5)),
     (4, (-2.2, 0.0, 2.4, 18.5, -36, 6)),
     (8, (0.0, 0.0, 3.4, 21.0, -14, 5)),
-    (12, (0.4, 0.0, 3.4, 20.5, 2, 4)),
-    (19, (0.0, 0.0, 3.7, 19.5, 9, 3)),
-    (22, (-3.7, 0.0, 2.7, 11.5, 8, 3)),
-    (26, (-4.0, 0.0, 2.55, 9.9, 14, 2)),
-    (29, (-4.25, 0.0, 2.5, 10.4, 12, 2)),
-    (31, (-4.6, 0.0, 2.1, 8.2, 11, 2)),
+    (12, (0.4, 0.0, 3.0, 20.5, 2, 4)),
+    (19, (0.0, 0.0, 3.1, 19.5, 7, 3)),
+    (22, (-0.4, 0.0, 3.8, 16.4, 8, 3)),
+    (26, (-0.45, 0.0, 3.95, 15.4, 12, 2)),
+    (29.5, (-0.8, 0.0, 3.9, 14.9, 6, 2)),
+    (31, (-3.0, 0.0, 2.6, 9.4, 9, 2)),
     (32, (-4.8, 0.0, 1.9, 5.6, 9, 3)),
 )
 # From the side, a little to the right of it: the near rail never comes before what stands under it.

@@ -7,15 +7,16 @@ from functools import partial
 
 from measure.dataset import Dataset, Reading
 from scenes.props.framing import View
+from scenes.props.gauges import Gap
 from scenes.props.ghosts import Ghost, Ghosts, Shine
-from scenes.props.roofline import FLOOR, HALF_DEPTH, Chart
+from scenes.props.roofline import FLOOR, HALF_DEPTH, Chart, Tower
 from scenes.props.rungs import LEFT, LEVEL_NAMES, bandwidth
 from scenes.stage.claims import Figure, figure
-from scenes.stage.keys import window
+from scenes.stage.keys import Track, window
 from scenes.stage.layout import Label, Labels
 from scenes.stage.overlay import Item, Text
 from scenes.stage.palette import COMPUTE, MEMORY, QUIET, Colour
-from scenes.stage.type import FACT, SMALL, Style
+from scenes.stage.type import FACT, SMALL, Align, Style
 
 UNDER_SLOPE, UNDER_BEAM = 0.5, 1.1  # where the first two cubes rise: shares of the way from the slope's foot to the ridge
 RISING = (0.18, 0.34, 0.67, 0.84)  # of those that follow
@@ -46,7 +47,7 @@ def words(
     ways = window(at(4, 4), leave)
     return [
         Labels(labels, view, beats, partial(chart.boxes, view)),
-        Text("right = fewer bytes", FACT, LEFT, 262, opacity=ways),
+        Text("right = fewer bytes for the same math", FACT, LEFT, 262, opacity=ways),
         Text("up = faster, as far as the roof", FACT, LEFT, 324, opacity=ways),
     ]
 
@@ -64,6 +65,15 @@ def ghosts(chart: Chart, at: Callable[[int, float], float], leave: float) -> Gho
 def shine(chart: Chart, at: Callable[[int, float], float]) -> Shine:
     """On "roof" a light runs up the slope."""
     return Shine(chart, at(7, 3), 4.0)
+
+
+def room(chart: Chart, tower: Tower, at: Callable[[int, float], float], leave: float) -> tuple[Gap, Text]:
+    """On "speed has a roof": how far the first rung's tower is under the beam, and what that is."""
+    gap = Gap(chart, tower, Track(0.0).to(1.0, at(7, 3), 3.0), window(at(6, 4), leave))
+    seen = window(at(7, 3) - 0.6, leave)
+    # Without a slope the facts stand to the left of the measure, with one the rates' numerals to its right.
+    beside: tuple[int, Align] = (-24, "right") if chart.placed else (24, "left")
+    return gap, Text("room to climb", FACT, beside[0], 10, beside[1], lambda beat: seen(beat) * gap.there(beat), gap.middle)
 
 
 def _label(name: str, shown: Figure, seen: Callable[[float], float], point: Sequence[float], colour: Colour) -> Label:

@@ -11,7 +11,7 @@ from measure.roofline_model import LEVEL_ROOF
 from scenes.props.roofline import FLOOR, HEIGHT, Chart
 from scenes.stage.claims import Figure, figure
 from scenes.stage.overlay import Item, Number, Text, Value
-from scenes.stage.palette import COMPUTE, TEXT
+from scenes.stage.palette import COMPUTE
 from scenes.stage.type import FACT, LABEL, NUMBER, SMALL
 
 LADDER = "gemm_fp32"
@@ -66,9 +66,11 @@ def lettering(data: Dataset, name: str, shown: Value, landed: Value, told: bool 
     share, roof = under
     part = "beam" if roof == MATH else "slope"
     if told:
-        items.append(Number(figure(share, 2, ""), SMALL.coloured(TEXT), LEFT, y + 98, "left", landed))
-        allowed = f"of the {part} as it was measured:" if share.quantity.value > OVER else f"of what the {part} allows here:"
-        items.append(Text(allowed, SMALL, LEFT + 100, y + 98, "left", landed))
+        of = f"of this {part}, as it was measured" if share.quantity.value > OVER else f"of what this {part} allows"
+        number = figure(share, 0, "%", 100.0)
+        items.append(Number(number, FACT, LEFT, y + 112, "left", landed))
+        items.append(Text(of, FACT, LEFT + 130, y + 112, "left", landed))
+        y += 20
     else:
         items.append(Text(f"{standing(share.quantity.value)} the {part}:", SMALL, LEFT, y + 98, "left", landed))
     # That a roof binds is said only where almost nothing of it is left.

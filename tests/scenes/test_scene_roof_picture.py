@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import math
 
@@ -14,6 +15,7 @@ from audio import tracks
 from measure.dataset import MEASUREMENTS, Dataset
 from scenes import film
 from scenes.props.framing import FADE, Lens, above_the_words
+from scenes.props.gauges import Gap
 from scenes.props.ghosts import RAIL, Ghost, Ghosts
 from scenes.props.roofline import CUBE, FLOOR, HALF_DEPTH, HALF_WIDTH, HEIGHT, ROW, TOWER, Chart
 from scenes.props.rungs import standing, zoom_to
@@ -153,6 +155,14 @@ def test_no_words_stand_on_the_beam_and_no_axis_word_on_a_tower(name: str, spec:
                 assert right < x0 or left > x1 or bottom < y0 or top > y1, f"{words!r} stands on a tower at beat {beat}"
 
 
+@pytest.mark.parametrize("spec", [H200, "rtx-3090-published"])
+def test_the_floors_axis_is_named_for_at_least_a_bar_while_the_roof_is_built(spec: str) -> None:
+    scene = roof("roof-1", spec)
+    seen = [any(kind == "axis" and words == "FLOP per byte" for kind, words, _ in texts(scene, beat)) for beat in range(5, 21)]
+    longest = max(sum(1 for _ in run) if named else 0 for named, run in itertools.groupby(seen))
+    assert longest >= 4
+
+
 def test_the_slope_goes_out_before_it_reaches_the_words() -> None:
     points = np.array([[0.0, 0.0, z] for z in (FADE[0] - 1.0, (FADE[0] + FADE[1]) / 2, FADE[1] + 1.0)])
     seen = above_the_words(lambda beat, p: np.column_stack([p[:, 0], p[:, 2], np.ones(len(p))]), points, 0.0)
@@ -202,10 +212,41 @@ def test_one_ratio_at_a_time() -> None:
     assert first.achieved()(first.at(7)) is None
     found = other.achieved()(other.at(7))
     assert found is not None and (found.heading, found.of) == ("OF THE BEAM", "1D tiling, fp32")
-    for scene, said in ((first, ["0.99"]), (other, ["0.27"])):
+    document = json.loads((MEASUREMENTS / f"{H200}.json").read_text())
+    ladder = document["ladders"]["gemm_fp32"]
+    rung = {r["name"]: r for r in ladder["rungs"]}
+    best = {key: roof["measured"]["value"] for key, roof in document["roofs"].items() if "measured" in roof}
+    first_rung, third = rung[next(iter(first.land))], rung[next(reversed(other.land))]
+    traffic = first_rung["traffic"][ladder["level"]]  # a counter's bytes before a model's
+    allowed = ladder["work"]["value"] / traffic.get("counters", traffic["model"])["value"] * best[ladder["level"]]
+    told = [f"{100 * first_rung['rate']['value'] / allowed:.0f} %"]
+    for scene, said in ((first, told), (other, [f"{third['rate']['value'] / best['fp32']:.2f}"])):
         assert [words for kind, words, _ in texts(scene, scene.at(7)) if kind == "figure" and "FLOP" not in words] == said
     published = roof("roof-1", "rtx-3090-published")
     assert published.achieved()(published.at(7)) is not None, "no bytes, no slope: the beam's share is its only ratio"
+
+
+@pytest.mark.parametrize("spec", [H200, "rtx-3090-published"])
+def test_the_first_rung_is_seen_with_the_beam_and_the_gap_between_them_is_one_measure(spec: str) -> None:
+    scene, document = roof("roof-1", spec), json.loads((MEASUREMENTS / f"{spec}.json").read_text())
+    chart, gap = scene.chart, next(prop for prop in scene.props if isinstance(prop, Gap))
+    assert chart is not None
+    rung = next(r for r in document["ladders"]["gemm_fp32"]["rungs"] if r["name"] == next(iter(scene.land)))
+    math_roof = document["roofs"]["fp32"]
+    peak = math_roof.get("measured", math_roof["datasheet"])["value"]
+    low, high = gap.ends(scene.at(8))
+    decades_apart = math.log10(peak / rung["rate"]["value"])
+    assert high - low == pytest.approx(decades_apart * (chart.z(1.0) - chart.z(0.1)), abs=0.15), "up to the beam's lower side"
+    drawn = World()
+    gap.draw(drawn, scene.at(7, 3))  # "roof"
+    upright = drawn.ribbons[-1]
+    assert upright.b[0, 2] - upright.a[0, 2] == pytest.approx(high - low, abs=1e-3), "whole on the word"
+    for beat in np.arange(min(scene.land.values()) + 0.5, scene.at(8, 2), 0.5):
+        ends = [(gap.x, gap.tower.lot.y, low), (gap.x, gap.tower.lot.y, high), scene.cube(beat)]
+        seen = scene.pinned(beat, np.array(ends))
+        assert (
+            (seen[:, 0] > 96).all() and (seen[:, 0] < 1824).all() and (seen[:, 1] > 120).all() and (seen[:, 1] < 900).all()
+        ), beat
 
 
 def test_where_a_rung_stands_is_said_for_any_share() -> None:
