@@ -13,6 +13,7 @@ from scenes.props.instruction import LANES, best_rung, data_type, instruction_of
 from scenes.props.marks import Column, over_the_rung
 from scenes.props.mma import LANE, Card, Tensor, WarpLanes, arithmetic, labels
 from scenes.props.peaks import Peaks
+from scenes.props.roof_line import RoofLine
 from scenes.props.roofline import CUBE, FLOOR, HALF_DEPTH, Chart, Hall, Lot, Tower, towers
 from scenes.props.seats import Hall as Seats
 from scenes.props.second_roof import BESIDE, LONG, SecondRoof
@@ -106,8 +107,10 @@ class TensorCores(Passage):
         if self.chart is None:
             return
         chart, placed = self.chart, float(self.chart.placed)
-        self.prop(Hall(chart, Track(placed), Track(1.0), Track(0.0), Track(1.0 - placed), view=self.pinned))
-        self.prop(*towers(self.data, chart, dict.fromkeys(self.rungs_before(), lambda beat: 1.0)).values())
+        still = Track(1.0)
+        hall = self.prop(Hall(chart, Track(placed), still, Track(0.0), Track(1.0 - placed), view=self.pinned, aside=still))
+        before = towers(self.data, chart, dict.fromkeys(self.rungs_before(), still)).values()
+        self.prop(*before, RoofLine(hall, lambda beat: [(tower.lot.x, tower.lot.y) for tower in reversed(before)], still))
         if self.peaks is None or self.peaks.rung.rate is None:
             return
         peak, rate = self.read(self.peaks.beam(self.data)).quantity.value, self.peaks.rung.rate.value

@@ -84,7 +84,8 @@ class SecondRoof:
         high = np.array([self.ridge, self.height])
         count = max(2, math.ceil(built * 14))
         marks = np.linspace(0.0, built, count + 1)[:, None] * (high - low) + low
-        for y, width, alpha, glow in ((-HALF_DEPTH, 0.13, 1.0, 0.85), (0.0, 0.03, 0.3, 0.1), (HALF_DEPTH, 0.13, 1.0, 0.85)):
+        # Brightest in the plane of its tower, as the hall's own roof is: the rails lie before and behind it.
+        for y, width, alpha, glow in ((-HALF_DEPTH, 0.05, 0.25, 0.2), (0.0, 0.10, 1.0, 0.85), (HALF_DEPTH, 0.05, 0.25, 0.2)):
             points = np.column_stack([marks[:, 0], np.full(count + 1, y), marks[:, 1]])
             world.add(Ribbons.of(points[:-1], points[1:], width, MEMORY, alpha, glow))
         across = marks[1::2]

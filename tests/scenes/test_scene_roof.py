@@ -196,12 +196,20 @@ def test_no_tower_of_the_last_roof_hides_the_cube() -> None:
 
 
 def test_a_tower_is_told_against_the_lower_of_its_two_roofs() -> None:
-    """The H200's ridge lies at 65.04 / 33.3 = 1.95 FLOP/B: 1D tiling is left of it, the warp tile right of it."""
-    data = Dataset.open([H200])
-    for name, kind, roof in (("tile_1d", "of_level", "the SM load path"), ("warp_tile", "achieved", "fp32 math")):
-        found = roof_over(data, name)
+    """Left of the ridge that is the slope, right of it the beam; ridge and intensities are worked out from the file."""
+    data, document = Dataset.open([H200]), json.loads((MEASUREMENTS / f"{H200}.json").read_text())
+    owned, roofs = document["ladders"]["gemm_fp32"], document["roofs"]
+    level, peak = owned["level"], roofs["fp32"]["measured"]["value"]
+    bandwidth, told = roofs[level]["measured"]["value"], set()
+    for rung in owned["rungs"]:
+        traffic = rung["traffic"][level]
+        mark = owned["work"]["value"] / traffic.get("counters", traffic["model"])["value"]
+        found = roof_over(data, rung["name"])
         assert found is not None
-        assert found == (data.get(f"derived.{kind}.gemm_fp32.{name}"), roof)
+        assert found[0].quantity.value == pytest.approx(rung["rate"]["value"] / min(peak, mark * bandwidth)), rung["name"]
+        assert (found[1] == "fp32 math") == (mark >= peak / bandwidth), rung["name"]
+        told.add(found[1])
+    assert len(told) == 2, "the ladder crosses the ridge"
 
 
 def test_scenes_that_are_about_no_kernel_show_no_ratio() -> None:
