@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from scenes.props.bits import EDGE, GROUP, SCALE_BITS, Bits
 from scenes.props.cube import Cube, Vector
-from scenes.props.sentence import Sentence
 from scenes.props.signs import Signs
 from scenes.props.trains import FROM, GATE, SM, Train, Trains
 from scenes.stage.camera import Camera
@@ -51,7 +50,7 @@ class Quantisation(Passage):
         self.rungs = {name: self.fastest(name) for name, _ in FORMATS}
         trains = [self.train(k) for k in range(len(FORMATS))]
         # From bar 5 on weight after weight, as fast as they were read: level at the gate on bar 6, then each gate counts them.
-        pace, risen = (GATE - FROM) / (self.flow - self.at(5)), Track().to(1.0, self.at(3, 4), 1.0)
+        pace, risen = (GATE - FROM) / (self.flow - self.at(5)), Track().to(1.0, self.start - 0.1, 0.75)
         self.trains: Trains = self.prop(Trains(trains, self.start, self.flow, pace, risen))
         self.prop(Scenery(self.light), Cube(self.thread, 0.62, emission=0.8))
         self.name_the_tracks()
@@ -113,7 +112,7 @@ class Quantisation(Passage):
             roof, owned = self.data.get("roofs.dram"), self.data.ladder("gemv")
             title = next((item.title for item in owned.value.rungs if item.name == rung), rung) if owned else rung
             peak = f"of DRAM's roof, {roof.quantity.source}" if roof else "of DRAM's roof"
-            return Ratio(figure(self.read(self.key(rung, "read_share")), 2, ""), title, peak)
+            return Ratio(figure(self.read(self.key(rung, "read_share")), 2, ""), title, peak, "OF THE READ ROOF")
 
         return lambda beat: share() if beat >= begins else None
 
@@ -123,7 +122,7 @@ class Quantisation(Passage):
         """At the end of its weight, and on it; then on the last wagon of the shortest train, and on the SM that took it in."""
         on = ramp(beat, self.group_at - 1.5, 0.6)
         x, y, z = (-self.bits.half_width(beat) - 0.9) * (1.0 - on), ROW, EDGE * on + 3.2 * on * (1.0 - on)
-        u = ramp(beat, self.start - 1.75, 1.5, smooth)
+        u = ramp(beat, self.start - 1.25, 1.25, smooth)
         if u <= 0.0:
             return x, y, z
         end = self.trains.tail(len(FORMATS) - 1, beat)
@@ -134,7 +133,7 @@ class Quantisation(Passage):
 
     def say_the_bits(self) -> None:
         """How many bits are left; then what has to ride along with them."""
-        shown, late = window(0.75, self.group_at - 0.25), window(self.group_at + 0.25, self.start - 0.25)
+        shown, late = window(0.75, self.group_at - 0.4), window(self.group_at, self.start - 0.75)
         names, least = {bits: name for name, bits in FORMATS}, FORMATS[-1][1]
         self.text(Text(lambda beat: f"{self.bits.left(beat)} bits", NUMBER.coloured(MEMORY), LEFT, BIG, "left", shown))
         self.text(Text(lambda beat: f"one weight as {names[self.bits.left(beat)]}", SMALL, LEFT, FINE, "left", shown))
@@ -143,7 +142,7 @@ class Quantisation(Passage):
 
     def name_the_tracks(self) -> None:
         """Each format right of where it goes in, and the SM."""
-        style, seen = CODE.coloured(mix(MEMORY, TEXT, 0.35)), window(self.start - 1.25, self.clock.beats + 9.0)
+        style, seen = CODE.coloured(mix(MEMORY, TEXT, 0.35)), window(self.start - 0.5, self.clock.beats + 9.0)
         names = [
             TextPlane.standing(name, style, (SM[1] + 0.3, y - 0.3, SM[2] + 0.1), 0.74, 12.0)
             for (name, _), y in zip(FORMATS, TRACKS, strict=True)
@@ -162,21 +161,20 @@ class Quantisation(Passage):
             return lambda beat: plane(int(self.trains.taken(self.trains.trains[which], beat + 1e-6)))
 
         self.prop(Signs([(counter(which), seen) for which in range(len(FORMATS))]))
+        self.text(Text("at each gate: weights taken in", SMALL, RIGHT, FINE, "right", seen))
 
     def say_the_race(self) -> None:
         """From when the shortest train is in: how much sooner; beside it how much shorter, until the longest is in."""
-        begin, end, over = self.start + 1.5, self.flow - 0.25, self.clock.beats + 9.0
-        left, right = window(begin - 0.25, over), window(begin + 1.75, end)
-        first, last = window(begin - 0.25, end), window(self.flow + 0.25, over)
+        begin, end = self.start + 1.5, self.flow - 0.25
+        left, right = window(begin - 0.25, end), window(begin + 1.75, end)
 
         def sooner() -> Sequence[Item]:
             faster = figure(self.read(self.of_int4("speedup")), 2, "×")
             counted = Track().to(1.0, begin + 0.4, 0.6, arrive)
             return [
                 Counter(faster, counted, NUMBER, LEFT, BIG, "left", left, start=1.0),
-                Text(f"int4 faster than fp32, {faster.source}", SMALL, LEFT, FINE, "left", first),
-                Text(f"as many weights in, int4 to fp32, {faster.source}", SMALL, LEFT, FINE, "left", last),
-                Text(f"y = Wx · {self.problem()}", SMALL, LEFT, FINER, "left", first),
+                Text(f"int4 faster than fp32, {faster.source}", SMALL, LEFT, FINE, "left", left),
+                Text(f"y = Wx · {self.problem()}", SMALL, LEFT, FINER, "left", left),
             ]
 
         def shorter() -> Sequence[Item]:
@@ -194,20 +192,13 @@ class Quantisation(Passage):
         return (owned.value.problem if owned else "").replace(" x ", " × ")
 
     def say_the_cost(self) -> None:
-        """Bar 6: why it is less than the bits alone would gain, and what the missing bits cost."""
-        shown, bright = window(self.flow + 0.25, self.clock.beats + 9.0), SMALL.coloured(TEXT)
-        plain = self.key(self.rungs["fp32"] or "fp32", "bandwidth")
-
+        """Bar 6: what the missing bits cost; the share of the roof stands in the HUD."""
+        shown = window(self.flow + 0.25, self.clock.beats + 9.0)
         def cost() -> Sequence[Item]:
-            speed, before = figure(self.read(self.of_int4("bandwidth")), 2), figure(self.read(plain), 2)
             wrong = figure(self.read(self.of_int4("quantisation_error")), 1, "%", 100.0)
-            below = 16.0  # the HUD's ratio stands above
-            words = (("bytes: ", SMALL), (speed, bright), (", fp32 ", SMALL), (before, bright))
             return [
-                Sentence(words, LEFT, FINER, opacity=shown),
-                Number(wrong, NUMBER, RIGHT, BIG + below, "right", shown),
-                Text("off the exact y, in white", SMALL, RIGHT, FINE + below, "right", shown),
-                Text(f"{wrong.source}, random weights", SMALL, RIGHT, FINER + below, "right", shown),
+                Number(wrong, NUMBER, LEFT, BIG, "left", shown),
+                Text(f"off exact y (white), random weights, {wrong.source}", SMALL, LEFT, FINE, "left", shown),
             ]
 
         self.text_later(shown, cost)
@@ -230,8 +221,8 @@ class Quantisation(Passage):
             (4, (-0.4, ROW, 0.9, 10.0, -3, 14)),
             (6.1, (-0.3, ROW, 0.45, 6.0, 8, 14)),
             (8, (0.0, -16.5, 1.4, 31.0, 8, 34)),
-            (10.3, (0.2, -16.8, 1.4, 29.5, 0, 32)),
-            (12, (2.6, 0.2, 2.2, 32.0, 8, 25)),
+            (10.8, (0.2, -16.8, 1.4, 29.5, 0, 32)),
+            (12.3, (2.6, 0.2, 2.2, 32.0, 8, 25)),
             (16, (3.0, 0.0, 2.3, 31.0, 13, 24)),
             (18.5, (4.2, -0.3, 2.6, 28.5, 15, 23)),
             (20.3, (8.0, -0.9, 2.9, 25.0, 17, 22)),

@@ -151,13 +151,13 @@ def test_figures_are_the_files(scene: Quantisation) -> None:
     assert {"16 bits", "one weight as fp16"} <= texts(scene, 3.0)
     assert {"4 + 16 / 128 bits", "128 weights share a scale, in white"} <= texts(scene, 10.0)
     problem = gemv()["problem"].replace(" x ", " × ")  # 7.76: 32 bits over 4.125, which no GPU changes
-    plain, best = (rung["figures"] for rung in (rungs_of(scene)[0], rungs_of(scene)[3]))
+    best = rungs_of(scene)[3]["figures"]
     gain = f"{best['speedup']['value']:.2f} ×"
     assert {gain, "7.76 ×", f"y = Wx · {problem}"} <= texts(scene, 17.0)
     here = texts(scene, 22.0)
     off = f"{100.0 * best['quantisation_error']['value']:.1f} %"
-    assert {gain, off, f"{best['read_share']['value']:.2f}", "of DRAM's roof, measured"} <= here
-    assert {f"{figures['bandwidth']['value']:.2f} TB/s" for figures in (plain, best)} <= here
+    assert {off, f"{best['read_share']['value']:.2f}", "OF THE READ ROOF", "of DRAM's roof, measured"} <= here
+    assert not {gain, "7.76 ×"} & here and not [text for text in here if text.endswith("TB/s")], "two numbers a moment"
     assert scene.achieved()(19.0) is None
     known = scene.data.get(f"ladders.gemv.rungs.{scene.rungs['int4']}.figures.speedup")
     assert known is not None and {claim.key for claim in scene.log.claims} >= {known.key}
