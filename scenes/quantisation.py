@@ -194,6 +194,7 @@ class Quantisation(Passage):
     def say_the_cost(self) -> None:
         """Bar 6: what the missing bits cost; the share of the roof stands in the HUD."""
         shown = window(self.flow + 0.25, self.clock.beats + 9.0)
+
         def cost() -> Sequence[Item]:
             wrong = figure(self.read(self.of_int4("quantisation_error")), 1, "%", 100.0)
             return [

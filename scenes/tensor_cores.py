@@ -11,7 +11,7 @@ from measure.records import Rung
 from scenes.props.cube import Cube, Vector
 from scenes.props.instruction import LANES, best_rung, data_type, instruction_of
 from scenes.props.marks import Column, over_the_rung
-from scenes.props.mma import LANE, Card, Tensor, WarpLanes, arithmetic, labels
+from scenes.props.mma import LANE, Card, Equal, Tensor, WarpLanes, arithmetic, labels
 from scenes.props.peaks import Peaks
 from scenes.props.roof_line import RoofLine
 from scenes.props.roofline import CUBE, FLOOR, HALF_DEPTH, Chart, Hall, Lot, Tower, towers
@@ -27,7 +27,7 @@ from scenes.stage.passage import Passage, Scenery
 from scenes.stage.type import FACT, LABEL, NUMBER, SMALL
 from scenes.stage.world import Fog, Ground, Light, World
 
-LEFT = 96
+LEFT, RIGHT = 96, 1824
 FP32, BF16 = "gemm_fp32", "gemm_bf16"
 
 
@@ -138,7 +138,7 @@ class TensorCores(Passage):
 
     def shrink(self) -> Track:
         """The tile becomes the foot of its tower; where there is none it stays."""
-        return Track(1.0).to(0.22, self.pulls + 0.75, 2.0) if self.tower else Track(1.0)
+        return Track(1.0).to(0.22, self.pulls + 2.25, 1.75) if self.tower else Track(1.0)
 
     def thread(self, beat: float) -> Vector:
         """On its lane; from bar 4 on the last floor of the tensor rung's tower, where there is a hall to stand in."""
@@ -153,16 +153,29 @@ class TensorCores(Passage):
     # ---- words ----------------------------------------------------------------------------------------------------------
 
     def say_the_rates(self) -> None:
-        """The best fp32 rung so far; the best tensor rung once its tower stands. How near that is to its peak, the HUD says."""
+        """The best fp32 rung so far beside its beam; the best tensor rung once its tower stands."""
         end = self.clock.beats + 9.0
-        slow, fast, landed = window(self.at(4, 2), self.at(5, 2)), window(self.at(4, 4), end), window(self.tops, end, 0.2)
-        self.text_later(slow, lambda: self.plain_rate(slow))
+        slow, fast, landed = window(self.at(4, 3), self.tops - 0.25), window(self.at(4, 4), end), window(self.tops, end, 0.2)
         if self.second is None:
             words = f"tensor cores not measured on {self.data.device.name}"
-            self.text(Text(words, LABEL, LEFT, 262, opacity=window(self.pulls + 0.25, end)))
+            self.text(Text(words, LABEL, RIGHT, 262, "right", window(self.pulls + 0.25, end)))
+            self.say_the_equal(window(self.pulls + 1.75, end))
             return
+        self.text_later(slow, lambda: self.plain_rate(slow))
         self.text_later(fast, lambda: [Text("on tensor cores", FACT, LEFT, 262, "left", fast)])
         self.text_later(landed, lambda: self.tensor_rate(landed))
+
+    def say_the_equal(self, shown: Callable[[float], float]) -> None:
+        """Without a rate of tensor cores: how many FMA instructions the one instruction stands for, on beat after beat."""
+        if self.chart is None:
+            return
+        equal: Equal = self.prop(Equal(self.foot, self.shape, tuple(self.pulls + 2.0 + beat for beat in range(8))))
+        count = NUMBER.coloured(COMPUTE)
+        self.text(
+            Text(lambda beat: f"{equal.counted(beat)} FMA", count, RIGHT, 372, "right", shown, kind="clock"),
+            Text(f"as many FLOP as one {self.shape.name}", SMALL, RIGHT, 422, "right", shown),
+            Text("by their shapes, no rate", SMALL, RIGHT, 464, "right", shown),
+        )
 
     def plain_rate(self, shown: Callable[[float], float]) -> Sequence[Item]:
         reading = self.data.get(f"ladders.{FP32}.rungs.{self.plain.name}.rate") if self.plain else None
@@ -189,7 +202,8 @@ class TensorCores(Passage):
     def light(self, world: World, beat: float) -> None:
         u = ramp(beat, self.pulls - 0.5, 2.0)
         world.light = Light(focus=(self.foot[0] - 8.0 * u, 0.0), radius=6.0 + 9.0 * u, ambient=0.5 - 0.1 * u)
-        world.fog = Fog(start=26.0, end=70.0)
+        far = ramp(beat, self.pulls - 1.25, 2.0, smooth)  # the hall is out of sight until the camera draws back to it
+        world.fog = Fog(start=6.5 + 19.5 * far, end=10.5 + 59.5 * far)
         world.ground = Ground(spacing=1.5)
 
     def fly(self) -> Callable[[float], Camera]:
@@ -205,11 +219,11 @@ class TensorCores(Passage):
             (6, (x - 0.25, -0.5, 0.86, 5.3 * far, 20, 16)),
             (8, (x + 0.05, -0.6, 0.52, 5.6 * far, 24, 18)),
             (10.5, (x + 0.15, -0.6, 0.6, 5.6 * far, 16, 17)),
-            (12, (x - 2.8, 0.0, 3.9, 18.0, -2, 9)),
-            (13.5, (x - 3.0 - aside, 0.0, 6.0 - 0.8 * aside, 21.0, -14, 7)),
-            (18, (x - 2.0 - aside, 0.0, 7.6 - 1.1 * aside, 21.5, -26, 5)),
-            (22, (x - 1.0 - aside, 0.0, 8.0 - 1.3 * aside, 18.5, -34, 4)),
-            (24, (x + 0.7 - 2.0 * aside, 0.0, top - 0.7 * aside, 10.5, -38, 3)),
+            (12, (x - 0.6, 0.0, 1.3, 7.8, 4, 15)),
+            (13.8, (x - 3.0 + 1.4 * aside, 0.0, 6.0 - 1.45 * aside, 21.0 - aside, -14, 7 + 2 * aside)),
+            (18, (x - 2.0 + 1.2 * aside, 0.0, 7.6 - 2.15 * aside, 21.5 - aside, -26 + 7 * aside, 5 + 3.5 * aside)),
+            (22, (x - 1.0 + 0.8 * aside, 0.0, 8.0 - 2.35 * aside, 18.5 + 0.25 * aside, -34 + 9 * aside, 4 + 5.0 * aside)),
+            (24, (x + 0.7 + 0.8 * aside, 0.0, top - 2.1 * aside, 10.5 + aside, -38 + 12 * aside, 3 + 7 * aside)),
         ]
         if self.chart is None:  # no hall to pull back to: once around the sums
             keys = [*keys[:5], (16, (x, -0.5, 0.66, 5.6 * far, -8, 20)), (24, (x, -0.4, 0.6, 5.0 * far, -26, 24))]

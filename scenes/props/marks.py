@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -61,6 +62,7 @@ class Told:
     at: Callable[[float], Vector]
     begins: float
     mark: Mark | None = None
+    beyond: str = ""  # what it is where it lies above the beam
 
 
 def over_the_rung(
@@ -84,7 +86,8 @@ def over_the_rung(
     for key, words, dashed, begin in lines:
         drawn = Track(0.0).to(1.0, begin + 0.5, 1.0, arrive).to(0.0, ends + 0.5, 0.5)
         mark = Mark(chart, cache(partial(rate, key)), span, dashed, drawn)
-        told.append(Told(key, words, mark.point, begin, mark))
+        beyond = f"{words}, not by {peaks.issued}" if dashed and peaks.own and peaks.issued else ""
+        told.append(Told(key, words, mark.point, begin, mark, beyond))
     return told
 
 
@@ -116,13 +119,20 @@ class Column:
             least += ROW
         return rows
 
+    def beam(self) -> float:
+        """The rate of the roof over the rung: what lies above it was issued by another instruction."""
+        rates = [reading.quantity.value for item, reading in zip(self.told, self.readings, strict=True) if item.mark is None]
+        return max(rates, default=math.inf)
+
     def draw(self, canvas: Canvas) -> None:
         for item, reading, (x, y, base) in zip(self.told, self.readings, self.rows(canvas), strict=True):
             shown = window(item.begins, self.until)(canvas.beat)
             if shown <= 0.004:
                 continue
             colour = TEXT if item.mark and item.mark.dashed else COMPUTE
-            words, value = f"{item.words}, {reading.quantity.source}", reading.quantity.value
+            value = reading.quantity.value
+            named = item.beyond if item.beyond and value > self.beam() else item.words
+            words = f"{named}, {reading.quantity.source}"
             said, big = figure(reading, 0 if value >= 100 else 1), FACT.coloured(colour)
             wide = (
                 max(measure_text(words, SMALL, canvas.scale)[0], measure_text(said.text, big, canvas.scale)[0]) / canvas.scale

@@ -20,7 +20,7 @@ from scenes.stage.overlay import Text, Value
 from scenes.stage.palette import COMPUTE, MEMORY, PLATE, QUIET, STEEL, TEXT, mix
 from scenes.stage.plane import TextPlane
 from scenes.stage.type import CODE, FACT, NUMBER, SMALL, Align, Style
-from scenes.stage.world import Boxes, World
+from scenes.stage.world import Boxes, Ribbons, World
 
 Floats = NDArray[np.float64]
 MOST = 16  # cells drawn along an edge; of a longer one a cell stands for several values
@@ -30,6 +30,8 @@ PITCH, LANE = 0.155, 0.115  # of the lanes, and the edge of one
 FRONT = -1.5  # y of the lanes, from the middle of C
 ROW = 0.17  # from warp to warp
 LOW, HIGH = 0.16, 0.34  # heights of a lane at rest and at work
+SOON = 0.02  # beats: the frame nearest to a beat may lie a little before it
+EQUALS, EQUAL = 8, (0.74, 0.56)  # outlines along an edge of their field; from one to the next along x and y
 
 
 @dataclass(slots=True)
@@ -162,6 +164,49 @@ class WarpLanes:
             edge = np.array([CELL * FILL / along_m, CELL * FILL / along_n, TALL * FILL]) * product
             over = tall + 0.12 + 0.16 * ramp(beat, self.single + 0.4, 0.6)
             world.add(Boxes.of(near + np.array([0.0, 0.0, over]) - edge / 2, edge, COMPUTE, 0.5, 0.8, shadow=0.3))
+
+
+@dataclass(slots=True)
+class Equal:
+    """As many FMA instructions of a warp as make the FLOP of one tensor instruction: outlines on the floor, right of its sums.
+
+    They come column by column, one on each of `beats`, all there after the last; up to `EQUALS` x `EQUALS` are drawn, so that
+    an outline may stand for several.  Arithmetic of the shapes: no rate and no time is in it.
+    """
+
+    foot: Vector
+    shape: Instruction
+    beats: tuple[float, ...]
+
+    @property
+    def count(self) -> int:
+        """FMA instructions in all."""
+        return self.shape.flop // FMA_FLOP
+
+    def drawn(self, beat: float) -> int:
+        """Outlines that are there, fully or on their way."""
+        share = sum(at - SOON <= beat for at in self.beats) / len(self.beats)
+        return round(share * min(self.count, EQUALS * EQUALS))
+
+    def counted(self, beat: float) -> int:
+        """FMA instructions that the outlines stand for."""
+        return self.drawn(beat) * self.count // min(self.count, EQUALS * EQUALS)
+
+    def draw(self, world: World, beat: float) -> None:
+        count = self.drawn(beat)
+        if not count:
+            return
+        column, row = np.divmod(np.arange(count), EQUALS)
+        began = max(at for at in self.beats if at - SOON <= beat) - SOON
+        new = column >= self.drawn(began - 1e-6) // EQUALS
+        drop = np.where(new, 0.7 * (1.0 - ramp(beat, began, 0.3, arrive)), 0.0)
+        low = np.column_stack([column * EQUAL[0] + 1.9, row * EQUAL[1] - 2.0, drop + 0.02]) + np.array(self.foot)
+        wide, deep = EQUAL[0] * 0.8, EQUAL[1] * 0.72
+        ring = np.array([(0.0, 0.0, 0.0), (wide, 0.0, 0.0), (wide, deep, 0.0), (0.0, deep, 0.0)])
+        ends = np.roll(ring, -1, axis=0)
+        glow = np.repeat(np.where(new, 1.0 - 0.6 * ramp(beat, began + 0.2, 0.7), 0.4), 4)
+        a, b = ((low[:, None] + side).reshape(-1, 3) for side in (ring, ends))
+        world.add(Ribbons.of(a, b, 0.045, mix(STEEL, COMPUTE, 0.85), 0.9, glow))
 
 
 @dataclass(slots=True)

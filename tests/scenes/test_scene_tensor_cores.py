@@ -17,8 +17,8 @@ from audio import tracks
 from measure.dataset import MEASUREMENTS, Dataset
 from measure.records import Build, Rung
 from scenes import film
-from scenes.props.instruction import FMA_FLOP, MMA_SYNC, instruction_of
-from scenes.props.mma import CELL, Tensor, WarpLanes
+from scenes.props.instruction import FMA_FLOP, MMA_SYNC, Instruction, instruction_of
+from scenes.props.mma import CELL, Equal, Tensor, WarpLanes
 from scenes.props.roofline import Tower
 from scenes.props.second_roof import SecondRoof
 from scenes.stage.overlay import Placed
@@ -293,10 +293,38 @@ def test_another_instruction_is_drawn_with_its_own_shape(record: Any, tmp_path: 
     assert "524 288 FLOP" in {p.text for p in texts(made, 10.0)}
 
 
+def test_without_a_rate_the_work_of_one_instruction_is_laid_out_in_fmas() -> None:
+    """m16n8k16: 2 x 16 x 8 x 16 = 4096 FLOP; an FMA of 32 lanes: 64; 64 of them, eight more on each beat from 14 on."""
+    made = staged("rtx-3090-published")
+    equal = next(prop for prop in made.props if isinstance(prop, Equal))
+    sides = []
+    for beat in (13.5, 14.1, 17.1, 23.0):
+        world = World()
+        equal.draw(world, beat)
+        sides.append(sum(len(batch.a) for batch in world.ribbons))
+    assert sides == [0, 4 * 8, 4 * 32, 4 * 64], "four sides each"
+    assert {"64 FMA", "as many FLOP as one mma.sync", "by their shapes, no rate"} <= {p.text for p in texts(made, 22.0)}
+    wide = Equal(made.foot, Instruction("wgmma", 64, 256, 16, 4), equal.beats)
+    assert (wide.drawn(23.0), wide.counted(23.0)) == (64, 2 * 64 * 256 * 16 // 64), "an outline may stand for several"
+
+
+def test_a_library_above_the_beam_was_issued_by_another_instruction(by_mma: TensorCores, record: Any, tmp_path: Path) -> None:
+    ladder, roof = record["ladders"]["gemm_bf16"], record["roofs"]["bf16_mma"]["measured"]["value"]
+    title = max(ladder["lines"], key=lambda item: item["rate"]["value"])["title"]
+    for factor, words in ((1.1, f"{title}, not by mma.sync, measured"), (0.9, f"{title}, measured")):
+        cut = json.loads(json.dumps(on_mma(record)))
+        for line in cut["ladders"]["gemm_bf16"]["lines"]:
+            line["rate"] = {"value": factor * roof, "unit": "TFLOP/s", "source": "measured"}
+        path = tmp_path / "line.json"
+        path.write_text(json.dumps(cut))
+        assert words in {p.text for p in texts(staged(path), 21.5)}
+
+
 def test_what_nobody_measured_is_said(record: Any, tmp_path: Path) -> None:
     made = staged("rtx-3090-published")
     assert made.second is None and made.tower is None
     assert "tensor cores not measured on NVIDIA GeForce RTX 3090" in {p.text for p in texts(made, 16.0)}
+    assert not any("best so far" in p.text for p in texts(made, 15.0)), "no rate beside nothing that it is compared with"
     bare = {key: record[key] for key in ("schema", "device", "run")}
     path = tmp_path / "bare.json"
     path.write_text(json.dumps(bare))
