@@ -199,7 +199,7 @@ class Quantisation(Passage):
             wrong = figure(self.read(self.of_int4("quantisation_error")), 1, "%", 100.0)
             return [
                 Number(wrong, NUMBER, LEFT, BIG, "left", shown),
-                Text(f"off exact y (white), random weights, {wrong.source}", SMALL, LEFT, FINE, "left", shown),
+                Text(f"int4 off exact y (white), random weights, {wrong.source}", SMALL, LEFT, FINE, "left", shown),
             ]
 
         self.text_later(shown, cost)
