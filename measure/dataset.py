@@ -257,7 +257,7 @@ class Dataset:
             return [self._all.main.stem, schema.unstructure(self._all.main.content)]
         if head == "extent":
             extent = self._all.extent(*rest.split("."))
-            return None if extent is None else [extent.intensity, extent.slowest, extent.fastest]
+            return None if extent is None else [extent.intensity, extent.slowest, extent.fastest, extent.highest]
         if key.endswith(PRESENCE):
             found = self._all.file_with(key.removesuffix(PRESENCE))
             return None if found is None else found.stem

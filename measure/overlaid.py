@@ -27,14 +27,15 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How far a ladder reaches: the least FLOP/B of its rungs (None: no bytes are known), the least and the greatest TFLOP/s.
+    """How far a ladder reaches: least and greatest FLOP/B of its rungs (None: no bytes are known) and TFLOP/s.
 
-    The greatest is the math roof's where no rung passes that.
+    The greatest rate is the math roof's where no rung passes that.
     """
 
     intensity: float | None
     slowest: float
     fastest: float
+    highest: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,4 +144,6 @@ class Overlay:
         rungs = file.content.ladders[ladder].rungs if file else ()
         marks = [r.quantity.value for rung in rungs if (r := self.read(f"derived.intensity.{ladder}.{rung.name}")) is not None]
         rates = [rung.rate.value for rung in rungs if rung.rate is not None]
-        return Extent(min(marks, default=None), min(rates, default=peak.value), max([peak.value, *rates]))
+        return Extent(
+            min(marks, default=None), min(rates, default=peak.value), max([peak.value, *rates]), max(marks, default=None)
+        )

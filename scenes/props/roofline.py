@@ -67,9 +67,8 @@ class Chart:
             min(peak / 100, extent.slowest) if extent.intensity is None else min(extent.intensity * bandwidth, extent.slowest)
         )
         low_x = lowest / LOWEST / bandwidth
-        return cls(
-            bandwidth, peak, level, placed, low_x, peak / bandwidth * 4.2, low_x * bandwidth, extent.fastest * 1.05
-        )  # fmt: skip
+        high_x = max(peak / bandwidth * 4.2, 1.3 * (extent.highest or 0.0))  # no tower stands beyond the beam's end
+        return cls(bandwidth, peak, level, placed, low_x, high_x, low_x * bandwidth, extent.fastest * 1.05)
 
     @property
     def ridge(self) -> float:

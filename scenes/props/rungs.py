@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
 
@@ -12,7 +13,7 @@ from scenes.props.roofline import FLOOR, HEIGHT, Chart
 from scenes.stage.claims import Figure, figure
 from scenes.stage.overlay import Item, Number, Text, Value
 from scenes.stage.palette import COMPUTE
-from scenes.stage.type import FACT, LABEL, NUMBER, SMALL
+from scenes.stage.type import FACT, LABEL, NUMBER, SMALL, measure_text
 
 LADDER = "gemm_fp32"
 VENDOR = "ladders.gemm_fp32.lines.cublas.rate"
@@ -52,7 +53,8 @@ def lettering(data: Dataset, name: str, shown: Value, landed: Value, told: bool 
         failed = rung is not None and rung.verification is not None and not rung.verification.passed
         title, why = rung.title if rung else name, "failed verification" if failed else "not measured"
         return [Text(title, FACT, LEFT, 262, "left", shown), Text(why, LABEL, LEFT, 316, "left", shown)]
-    digits = 2 if rate.quantity.value < 1 else 1
+    value = rate.quantity.value
+    digits = 1 if value >= 1 else max(2, -math.floor(math.log10(value)))  # a slow one's first digit, never 0.00
     ideas = textwrap.wrap(rung.change, WRAP if len(rung.change) <= WRAP else len(rung.change) // 2 + 6)
     items: list[Item] = [Text(rung.title, FACT, LEFT, 262, "left", shown)]
     items += [Text(line, SMALL, LEFT, 310 + LINE * k, "left", shown) for k, line in enumerate(ideas)]
@@ -66,10 +68,10 @@ def lettering(data: Dataset, name: str, shown: Value, landed: Value, told: bool 
     share, roof = under
     part = "beam" if roof == MATH else "slope"
     if told:
-        of = f"of this {part}, as it was measured" if share.quantity.value > OVER else f"of what this {part} allows"
+        of = f"of this {part} as measured" if share.quantity.value > OVER else f"of what this {part} allows"
         number = figure(share, 0, "%", 100.0)
         items.append(Number(number, FACT, LEFT, y + 112, "left", landed))
-        items.append(Text(of, FACT, LEFT + 130, y + 112, "left", landed))
+        items.append(Text(of, FACT, LEFT + 22 + measure_text(number.text, FACT, 1.0)[0], y + 112, "left", landed))
         y += 20
     else:
         items.append(Text(f"{standing(share.quantity.value)} the {part}:", SMALL, LEFT, y + 98, "left", landed))
@@ -92,9 +94,9 @@ def roof_over(data: Dataset, name: str) -> tuple[Reading, str] | None:
     share, owned, mark = data.of_level(LADDER, name), data.ladder(LADDER), data.intensity(LADDER, name)
     if share is None or mark is None or owned is None or owned.value.level is None:
         return None
-    math, ridge = data.achieved(LADDER, name), data.ridge(LEVEL_ROOF[owned.value.level])
-    if math is not None and ridge is not None and mark.quantity.value >= ridge.quantity.value:
-        return math, MATH
+    beam, ridge = data.achieved(LADDER, name), data.ridge(LEVEL_ROOF[owned.value.level])
+    if beam is not None and ridge is not None and mark.quantity.value >= ridge.quantity.value:
+        return beam, MATH
     return share, f"the {LEVEL_NAMES.get(owned.value.level, owned.value.level)}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +23,9 @@ from scenes.props.roofline import CUBE, FLOOR, HALF_WIDTH, HEIGHT, TOWER, Chart,
 from scenes.props.rungs import roof_over
 from scenes.roof import Roof4
 from scenes.stage.passage import Context, Passage, Window
+
+sys.path.insert(0, str(Path(__file__).parent / "helpers"))
+import gpus
 
 H200 = "nvidia-h200"
 
@@ -76,6 +80,15 @@ def test_a_tower_stands_at_its_intensity_and_is_as_high_as_its_rate() -> None:
         assert built[rung.name].lot.x == pytest.approx(-HALF_WIDTH + 2 * HALF_WIDTH * share)
         height = math.log(rung.rate.value / chart.low_z) / math.log(chart.high_z / chart.low_z)
         assert built[rung.name].summit(0.0) == pytest.approx(FLOOR + HEIGHT * height)
+
+
+def test_no_tower_of_a_gpu_whose_kernels_are_far_right_of_the_ridge_stands_beyond_the_beam(tmp_path: Path) -> None:
+    data = Dataset.open([gpus.write("small", tmp_path / "small.json")])
+    chart, owned = Chart.of(data), data.ladder("gemm_fp32")
+    assert chart is not None and chart.placed and owned is not None
+    built = towers(data, chart, {rung.name: lambda beat: 1.0 for rung in owned.value.rungs})
+    places = [tower.lot.x for tower in built.values()]
+    assert max(places) > chart.x(chart.ridge) and max(places) + TOWER / 2 < HALF_WIDTH
 
 
 def test_published_rates_without_bytes_get_no_place_on_the_intensity_axis() -> None:
