@@ -18,18 +18,26 @@ from kernels.gemm_fp32.warp_tile import WARP_TILES, WarpTile
 from kernels.launch import load
 from measure.subject import Bench, Raw
 
-BUDGET, BUDGET_QUICK = 6.0, 1.5  # seconds
+BUDGET, BUDGET_QUICK = 8.0, 2.0  # seconds
 SAMPLES = 5
 WARM_SECONDS = 0.02
 
 
-def collect(bench: Bench, problem: Problem, verified: Callable[[Kernel, Any], bool], operands: Sequence[Any]) -> list[Raw]:
+def collect(
+    bench: Bench,
+    problem: Problem,
+    verified: Callable[[Kernel, Any], bool],
+    operands: Sequence[Any],
+    budget: float | None = None,
+) -> list[Raw]:
     """What each candidate did: its constants, whether it is right, seconds a launch; `failure` where it could not be built.
 
     `verified(kernel, run)` says whether a loaded candidate computes the right product; `operands` are A, B and C.  Candidates
-    that the time budget leaves no room for are left out; the first is always tried.
+    that the time budget (seconds) leaves no room for are left out; the first is always tried.
     """
-    began, budget = time.monotonic(), BUDGET_QUICK if bench.quick else BUDGET
+    began = time.monotonic()
+    if budget is None:
+        budget = BUDGET_QUICK if bench.quick else BUDGET
     tried: list[Raw] = []
     for tile in WARP_TILES:
         if tried and time.monotonic() - began > budget:

@@ -13,14 +13,16 @@ from typing import Any
 
 from kernels.attention.ladder import LADDER as ATTENTION
 from kernels.attention.problem import HEAD_DIM, Attention
-from kernels.catalogue import Kernel, KernelError, KernelLadder, Problem
+from kernels.catalogue import Kernel, KernelError, Problem
 from kernels.gemm_bf16.ladder import LADDER as GEMM_BF16
 from kernels.gemm_fp32.ladder import LADDER as GEMM_FP32
+from kernels.gemm_fp32.ladder import autotuned
 from kernels.launch import load
-from measure import attention, attention_check, attention_vendor, bf16, contest, gemm_bf16, verify
+from measure import attention, attention_check, attention_vendor, autotune, bf16, contest, gemm_bf16, verify
 from measure.contest import Contender, refused
 from measure.errors import MeasureError
 from measure.ladder_record import rate, verification_record
+from measure.ladders import AUTOTUNED
 from measure.records import Measurements, Quantity, Series, Sweep, Verification
 from measure.subject import Bench, Context, Raw, Subject
 from measure.timing import Plan
@@ -39,13 +41,16 @@ LIBRARY = "cublas"
 
 RUNGS: Mapping[str, tuple[str, ...]] = {
     "gemm_bf16": ("deep_tiles", "warpgroup", "clusters"),
-    "gemm_fp32": ("warp_tile",),
+    "gemm_fp32": ("warp_tile", "autotuned"),
     "attention": ("pipelined", "ahead", "persistent"),
     "attention_causal": ("pipelined", "ahead", "persistent"),
 }
 """The rungs that lead somewhere, by curve: those that run on any GPU, and those of sm_90a."""
 
-Making = Callable[[int], list[Contender]]
+TUNING = 3.0
+"""Seconds in which the constants of the last fp32 rung are chosen anew at each size: a small product needs small tiles."""
+
+Making = Callable[[Bench, Any], list[Contender]]
 
 
 def sizes(quick: bool) -> tuple[int, ...]:
@@ -79,15 +84,16 @@ def collect(bench: Bench) -> Raw:
         found[curve] = {}
         for size in sizes(bench.quick):
             if needed(curve, size) <= MEMORY_SHARE * cupy.cuda.Device().mem_info[0]:
-                found[curve][str(size)] = contest.hold(quiet, make(problem_of(curve, size)))["contenders"]
+                found[curve][str(size)] = contest.hold(quiet, make(quiet, problem_of(curve, size)))["contenders"]
                 cupy.get_default_memory_pool().free_all_blocks()
             bench.step(f"{curve} of {size}")
     return {"curves": found}
 
 
-def _products_bf16(problem: Any) -> list[Contender]:
+def _products_bf16(bench: Bench, problem: Any) -> list[Contender]:
     import cupy
 
+    del bench
     a, b = bf16.inputs(cupy, problem.m, problem.n, problem.k, SEED)
     exact = bf16.sampled_reference(cupy, a, b, SAMPLED, SEED)
     out = bf16.poisoned(cupy, problem.m, problem.n)
@@ -97,10 +103,12 @@ def _products_bf16(problem: Any) -> list[Contender]:
         run(a, b, out)
         return bf16.sampled_error(cupy, out, exact)
 
-    return list(_products(GEMM_BF16, problem, (a, b, out), checked, gemm_bf16.cublas_product))
+    return list(
+        _products([GEMM_BF16[name] for name in RUNGS["gemm_bf16"]], problem, (a, b, out), checked, gemm_bf16.cublas_product)
+    )
 
 
-def _products_fp32(problem: Any) -> list[Contender]:
+def _products_fp32(bench: Bench, problem: Any) -> list[Contender]:
     import cupy
 
     a, b = verify.inputs(cupy, problem.m, problem.n, problem.k, SEED)
@@ -117,30 +125,35 @@ def _products_fp32(problem: Any) -> list[Contender]:
     def library(a: Any, b: Any, out: Any) -> None:
         cupy.matmul(a, b, out=out)
 
-    return list(_products(GEMM_FP32, problem, (a, b, out), checked, library))
+    def verified(kernel: Kernel, run: Callable[[Any, Any, Any], None]) -> bool:
+        return verify.passes(checked(run), kernel.tolerance(problem))
+
+    chosen = autotune.choose(autotune.collect(bench, problem, verified, (a, b, out), TUNING))
+    kernels = (*(GEMM_FP32[name] for name in RUNGS["gemm_fp32"] if name != AUTOTUNED), autotuned(chosen))
+    return list(_products(kernels, problem, (a, b, out), checked, library))
 
 
 def _products(
-    ladder: KernelLadder,
+    kernels: Iterable[Kernel],
     problem: Problem,
     arrays: tuple[Any, Any, Any],
     checked: Callable[[Callable[[Any, Any, Any], None]], float],
     library: Callable[[Any, Any, Any], None],
 ) -> Iterable[Contender]:
-    for name in RUNGS[ladder.name]:
-        kernel: Kernel = ladder[name]
+    for kernel in kernels:
         try:
             item = load(kernel, problem)
         except KernelError as error:
-            yield refused(name, str(error))
+            yield refused(kernel.name, str(error))
             continue
-        yield Contender(name, partial(item.run, *arrays), partial(checked, item.run), kernel.tolerance(problem))
+        yield Contender(kernel.name, partial(item.run, *arrays), partial(checked, item.run), kernel.tolerance(problem))
     yield Contender(LIBRARY, lambda: library(*arrays), lambda: checked(library), None)
 
 
-def _attention(problem: Any) -> list[Contender]:
+def _attention(bench: Bench, problem: Any) -> list[Contender]:
     import cupy
 
+    del bench
     shape = (problem.all_heads, problem.seq, HEAD_DIM)
     arrays = {"O": cupy.empty(shape, cupy.uint16)}
     arrays["Q"], arrays["K"], arrays["V"] = attention_check.inputs(cupy, problem, attention_check.SPREAD, SEED)
@@ -159,7 +172,7 @@ def _attention(problem: Any) -> list[Contender]:
     return [*found, *(Contender(name, run, lambda: 0.0, None) for name, run in vendors.items())]
 
 
-MAKERS: Mapping[str, Callable[[Any], list[Contender]]] = {
+MAKERS: Mapping[str, Making] = {
     "gemm_bf16": _products_bf16,
     "gemm_fp32": _products_fp32,
     "attention": _attention,
@@ -173,6 +186,7 @@ TITLES: Mapping[str, str] = {
     "attention_causal": "Causal attention by length",
 }
 LINES: Mapping[str, str] = {LIBRARY: "cuBLAS", **{name: title for name, (_, title) in attention_vendor.BACKENDS.items()}}
+ANEW = {AUTOTUNED: "Autotuned at each size"}
 
 
 def record(found: Measurements, raw: Raw, context: Context) -> Measurements:
@@ -199,7 +213,7 @@ def _sweep(curve: str, by_size: Mapping[str, Mapping[str, Any]]) -> Sweep:
                 values.setdefault(name, {})[size] = rate(work, one["hot"])
     attends = curve.startswith("attention")
     titles = {rung.name: rung.title for rung in (ATTENTION if attends else GEMM_BF16).rungs}
-    titles = {**{rung.name: rung.title for rung in GEMM_FP32.rungs}, **titles, **LINES}
+    titles = {**{rung.name: rung.title for rung in GEMM_FP32.rungs}, **titles, **LINES, **ANEW}
     return Sweep(
         title=TITLES[curve],
         parameter="keys" if attends else "size",

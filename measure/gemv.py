@@ -14,9 +14,9 @@ from typing import Any
 
 from kernels.build import build_program
 from kernels.catalogue import KernelError, Program, Routine
-from kernels.gemv.ladder import FORMAT_OF, LADDER
+from kernels.gemv.ladder import FORMAT_OF, LADDER, NOMINAL, SUBNORMAL
 from kernels.gemv.problem import FORMATS, FP16, FP32, GROUP, Format, GemvProblem
-from kernels.gemv.quantise import store
+from kernels.gemv.quantise import Stored, store
 from kernels.launch import device_arch, load_function
 from measure import contest, verify
 from measure.contest import Contender, launch_info, refused
@@ -38,17 +38,25 @@ SHAPES = ((1, 1), (7, 3), (33, 257), (64, 129), (129, 300), (257, 1023), (128, 4
 LINES = {"cublas_fp32": FP32, "cublas_fp16": FP16}
 ORACLE = (
     "float64 product on the GPU of x with the weights as stored (dequantised), normal weights, x uniform in [-1, 1) in fp16, "
-    f"output poisoned with NaN; and {len(SHAPES)} small products of odd sizes"
+    f"output poisoned with NaN; and {len(SHAPES)} small products of odd sizes; subnormal codes count as they are aligned"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """One format's weights: the kernels' first arguments, the float64 product that they should give, and the scale |W||x|."""
+    """One format's weights: the kernels' first arguments, the float64 product that they should give, and the scale |W||x|.
+
+    `nominal`: what comes on top for the rungs in `SUBNORMAL`; 8 times the sum of x, which some subtract last, is less.
+    """
 
     arrays: tuple[Any, ...]
     exact: Any
     scale: Any
+    nominal: Any = 0.0
+
+    def scale_of(self, name: str) -> Any:
+        """What the errors of a rung are relative to."""
+        return self.scale + self.nominal if name in SUBNORMAL else self.scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +85,7 @@ def operands(xp: Any, problem: GemvProblem, formats: Sequence[Format], seed: int
         filled_x[:, : problem.cols] = x
         x = filled_x
     plain = []
-    parts: dict[str, list[tuple[Any, Any]]] = {format.name: [] for format in formats}
+    parts: dict[str, list[tuple[Any, Any, Any]]] = {format.name: [] for format in formats}
     whole: dict[str, tuple[Any, ...]] = {}
     for first in range(0, problem.rows, CHUNK):
         rows = min(CHUNK, problem.rows - first)
@@ -91,14 +99,21 @@ def operands(xp: Any, problem: GemvProblem, formats: Sequence[Format], seed: int
             for into, one in zip(whole[format.name], stored.arrays, strict=True):
                 into[first : first + one.shape[0]] = one
             meant = stored.meant.astype(xp.float64)
-            parts[format.name].append((meant @ wide, xp.abs(meant) @ xp.abs(wide)))
+            parts[format.name].append((meant @ wide, xp.abs(meant) @ xp.abs(wide), nominal_scale(xp, stored, wide, format)))
     weights = {
-        name: Weights(
-            whole[name], xp.concatenate([exact for exact, _ in found]).T, xp.concatenate([scale for _, scale in found]).T
-        )
+        name: Weights(whole[name], *(xp.concatenate([one[index] for one in found]).T for index in range(3)))
         for name, found in parts.items()
     }
     return Operands(x, weights, xp.concatenate(plain).T)
+
+
+def nominal_scale(xp: Any, stored: Stored, wide: Any, format: Format) -> Any:
+    """What tensor cores take a row's subnormal codes for: NOMINAL x scale x largest |x| of each group, summed (as `exact`)."""
+    if not format.grouped:
+        return xp.zeros((stored.meant.shape[0], *wide.shape[1:]))
+    filled = xp.zeros((stored.scales.shape[1] * GROUP, *wide.shape[1:]))
+    filled[: wide.shape[0]] = xp.abs(wide)
+    return NOMINAL * (stored.scales.astype(xp.float64) @ filled.reshape(-1, GROUP, *wide.shape[1:]).max(axis=1))
 
 
 def norm_error(xp: Any, out: Any, exact: Any) -> float:
@@ -152,7 +167,7 @@ def contender(name: str, launch: Launch, data: Operands, format: Format, turns: 
         for ring in rings:
             y.fill(cupy.nan)
             launch(ring, x, y)
-            errors.append(verify.error(cupy, y, weights.exact, weights.scale))
+            errors.append(verify.error(cupy, y, weights.exact, weights.scale_of(name)))
         extra["quantisation_error"] = norm_error(cupy, y, data.exact)
         return max(errors)
 
@@ -212,7 +227,7 @@ def small_shape_errors(routine: Routine[GemvProblem], format: Format, vectors: i
         weights = data.weights[format.name]
         y = cupy.full(problem.rows if vectors == 1 else (vectors, problem.rows), cupy.nan, dtype=cupy.float32)
         load(routine, problem)[0](weights.arrays, data.x, y)
-        found.append((verify.error(cupy, y, weights.exact, weights.scale), routine.tolerance(problem)))
+        found.append((verify.error(cupy, y, weights.exact, weights.scale_of(routine.name)), routine.tolerance(problem)))
     return found
 
 

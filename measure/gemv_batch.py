@@ -2,8 +2,6 @@
 
 Sixteen vectors cost a matrix product of 16 columns, for which a library reads two bytes a weight.  It is asked in both forms,
 X W^T and W X, as which is faster is a matter of its version; the ratio is to the faster one of the same contest.
-
-Not in `subjects.py`: the kernel is right at 32768 x 32768 and wrong at an odd size on an H200 (`kernels/PREDICTIONS.md`).
 """
 
 from __future__ import annotations

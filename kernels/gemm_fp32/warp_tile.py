@@ -1,6 +1,6 @@
 """The warp-tile source: one CUDA source for the ladder's last two rungs, and the constants it may be compiled with.
 
-Sizes that do not fit a tile run guarded, at the least depth: the guards need registers that a deeper tile does not leave.
+Sizes that do not fit a tile run guarded, at the least depth, with half the blocks an SM: the guards need registers.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class WarpTile:
         return p.m % self.bm == 0 and p.n % self.bn == 0 and p.k % self.bk == 0
 
     def for_problem(self, p: Problem) -> WarpTile:
-        """Itself where the problem fits it; else with the least depth, which leaves registers for the guards."""
-        return self if self.fits(p) else replace(self, bk=SHALLOWEST)
+        """Itself where the problem fits it; else of the least depth and half the blocks: the guards need registers."""
+        return self if self.fits(p) else replace(self, bk=SHALLOWEST, blocks=max(1, self.blocks // 2))
 
 
 WARP_TILE = WarpTile(128, 128, 8, 16, 8, 2)
@@ -61,6 +61,9 @@ WARP_TILES = (
     WarpTile(128, 64, 8, 16, 8, 4),
     WarpTile(64, 256, 8, 16, 8, 2),
     WarpTile(64, 64, 8, 16, 8, 8),
+    WarpTile(64, 128, 8, 8, 8, 4),
+    WarpTile(64, 64, 16, 8, 4, 5),
+    WarpTile(32, 32, 32, 4, 4, 12),
 )
 """What the last rung chooses from, the most promising first; the small tiles are for small problems and small GPUs."""
 

@@ -39,6 +39,15 @@ def tensor_tolerance(problem: GemvProblem) -> float:
     return 2.0 * tolerance(problem)
 
 
+SUBNORMAL = frozenset({"int4_subnormal", "int4_streamed", "int4_batch"})
+NOMINAL = 1024
+"""Rungs whose codes are subnormal fp16 numbers, and the code that all of them count as where tensor cores align products.
+
+A subnormal number has the exponent of 2^-14 whatever its value, 1024 times the 2^-24 of the code 1; a product is not normalised
+before the largest exponent says where all are cut off (found on an H200: three products, wrong by 2^-16 of a code).
+"""
+
+
 def threads(pieces: int) -> int:
     """Threads of a block that shares `pieces` of work: a power of two from one warp to MAX_THREADS."""
     size = WARP

@@ -30,10 +30,6 @@ MUTANTS = (
     Mutant("nan", "fp16", "y[threadIdx.x] = total;", "y[threadIdx.x] = total * (0.0f / 0.0f);"),
     Mutant("stale", "fp32", "y[threadIdx.x] = total;", "(void)total;"),
     Mutant("stale", "int4_pairs", "y[threadIdx.x] = total;", "(void)total;"),
-)
-
-# Of the kernel for sixteen vectors, which is in no ladder yet (see PREDICTIONS.md).
-BATCH_MUTANTS: tuple[Mutant, ...] = (
     Mutant("off_by_one", "int4_batch", "widen(scales[t] >> 16)", "widen(scales[t])"),
     Mutant("off_by_one", "int4_batch", "j ? low[n] : eights[n]", "j ? low[n] : high[n]"),
     Mutant("stale", "int4_batch", "wait(x_full, x_parity);", ""),

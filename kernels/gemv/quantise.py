@@ -27,10 +27,14 @@ CHUNK_BYTES = CHUNK_ROWS * GROUP // 2 + SCALE_BYTES
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Weights as a kernel takes them: `arrays` are its first arguments, `meant` the fp32 weights that they stand for."""
+    """Weights as a kernel takes them: `arrays` are its first arguments, `meant` the fp32 weights that they stand for.
+
+    `scales` (rows x groups, fp16): those of a grouped format, however `arrays` hold them.
+    """
 
     arrays: tuple[Any, ...]
     meant: Any
+    scales: Any = None
 
 
 def store(xp: Any, weights: Any, format: Format) -> Stored:
@@ -47,11 +51,11 @@ def store(xp: Any, weights: Any, format: Format) -> Stored:
     codes, scales = quantise(xp, weights, format.bits)
     meant = dequantise(xp, codes, scales, format.bits, weights.shape[1])
     if format.together:
-        return Stored((chunked(xp, codes, scales),), meant)
+        return Stored((chunked(xp, codes, scales),), meant, scales)
     arrays = (pack(xp, codes) if format.bits == 4 else codes, scales)
     if format.tile_rows > 1:
         arrays = tuple(tiled(xp, one, scales.shape[1], format.tile_rows) for one in arrays)
-    return Stored(arrays, meant)
+    return Stored(arrays, meant, scales)
 
 
 def quantise(xp: Any, weights: Any, bits: int) -> tuple[Any, Any]:

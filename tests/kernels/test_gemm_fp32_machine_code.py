@@ -70,7 +70,7 @@ def test_every_candidate_of_the_last_rung_compiles_without_spills(tile: WarpTile
     for arch, problem in (("sm_75", LADDER.problem), ("sm_90", LADDER.problem), ("sm_120", LADDER.problem), ("sm_120", ODD)):
         used = built(kernel, arch, problem).resources[kernel.entry]
         assert (used.spills, used.stack) == (0, 0)
-        assert -(-used.registers // 8) * 8 * tile.threads * tile.blocks <= 65536
+        assert -(-used.registers // 8) * 8 * tile.threads * tile.for_problem(problem).blocks <= 65536
 
 
 def test_what_has_no_loop_and_no_entry_is_said_so() -> None:

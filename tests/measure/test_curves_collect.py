@@ -14,7 +14,7 @@ import pytest
 
 from kernels.attention.problem import Attention
 from kernels.catalogue import KernelError
-from measure import attention, attention_vendor, bf16, curves, gemm_bf16
+from measure import attention, attention_vendor, autotune, bf16, curves, gemm_bf16
 from measure.device import Hardware
 from measure.subject import Bench
 
@@ -82,6 +82,7 @@ def collected(monkeypatch: pytest.MonkeyPatch, free: int = PLENTY, wrong: float 
         return SimpleNamespace(run=lambda arrays: attend(problem, arrays), launches=())
 
     monkeypatch.setattr(curves, "load", load)
+    monkeypatch.setattr(autotune, "load", load)
     monkeypatch.setattr(attention, "load", load_attention)
     monkeypatch.setattr(gemm_bf16, "cublas_product", product)
     monkeypatch.setattr(attention_vendor, "runs", lambda problem, q, k, v: {"cudnn": lambda: None})
@@ -112,7 +113,7 @@ def test_every_curve_has_every_rung_and_its_library_at_every_size(monkeypatch: p
 def test_what_is_wrong_at_one_size_is_noticed_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last of 128 x 128 outputs; every row is among those that are checked."""
     found, _ = collected(monkeypatch, wrong=1.0)
-    for curve, name in (("gemm_bf16", "deep_tiles"), ("gemm_fp32", "warp_tile")):
+    for curve, name in (("gemm_bf16", "deep_tiles"), ("gemm_fp32", "warp_tile"), ("gemm_fp32", "autotuned")):
         right, wrong = (found[curve][str(size)][name] for size in SIZES)
         assert right["error"] <= right["tolerance"] < wrong["error"]
 

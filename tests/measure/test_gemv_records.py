@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernels.gemv.ladder import FORMAT_OF, LADDER
+from kernels.gemv.batch import BATCH_LADDER
+from kernels.gemv.ladder import FORMAT_OF, LADDER, SUBNORMAL
 from kernels.gemv.problem import FORMATS, FP32, INT4, GemvProblem
+from kernels.gemv.quantise import store
 from measure import gemv
 from measure.device import Hardware
 from measure.errors import Unsupported
@@ -99,3 +101,19 @@ def test_operands_are_the_same_for_every_format_and_errors_grow_as_bits_go() -> 
     for one in data.weights.values():
         assert one.exact.shape == one.scale.shape == (300,)
         assert (np.abs(one.exact) <= one.scale).all()
+
+
+def test_what_subnormal_codes_count_as() -> None:
+    """Weights 7, -7, 1 have the scale 1; x = 1, -2, 0.5 has the largest magnitude 2: 1024 x 1 x 2 beside |W||x| = 21.5."""
+    stored = store(np, np.array([[7.0, -7.0, 1.0]], np.float32), INT4)
+    x = np.array([1.0, -2.0, 0.5])
+    assert gemv.nominal_scale(np, stored, x, INT4).tolist() == [2048.0]
+    assert gemv.nominal_scale(np, stored, np.stack([x, 2 * x], axis=1), INT4).tolist() == [[2048.0, 4096.0]]
+    one = gemv.Weights((), 0.0, np.array([21.5]), np.array([2048.0]))
+    assert one.scale_of("int4_streamed").tolist() == [2069.5] and one.scale_of("int4_pairs").tolist() == [21.5]
+    assert gemv.nominal_scale(np, store(np, np.ones((2, 3), np.float32), FP32), x, FP32).tolist() == [0.0, 0.0]
+
+
+def test_the_rungs_with_subnormal_codes_are_those_that_give_2_to_the_24_back() -> None:
+    rungs = {rung.name: rung.text for rung in (*LADDER.rungs, *BATCH_LADDER.rungs)}
+    assert {name for name, text in rungs.items() if "16777216.0f" in text} == SUBNORMAL
