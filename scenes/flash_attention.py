@@ -93,8 +93,7 @@ class FlashAttention(Passage):
 
     def known(self, rung: str) -> bool:
         """Whether a fused rung was measured beside the unfused one."""
-        both = [self.data.has(self.key(name, "figures.speedup")) for name in (rung, "unfused")]
-        return rung != "unfused" and all(both)
+        return rung != "unfused" and all(self.data.has(self.key(name, "figures.speedup")) for name in (rung, "unfused"))
 
     def fastest(self) -> str | None:
         """The fastest rung, whatever made it so; None without one or without the unfused."""
@@ -108,11 +107,12 @@ class FlashAttention(Passage):
         return lambda beat: share() if beat >= begins and self.fast else None
 
     def named(self, rungs: Sequence[str]) -> tuple[str, ...]:
-        """Each bar's words: a rung on other units than the fused one is not fast by being fused alone, and says so."""
+        """Each bar's words: a rung on other units than the fused one is not fast by being fused alone, and has its title."""
         owned = self.data.ladder("attention")
-        units = {rung.name: rung.math_roof for rung in owned.value.rungs} if owned else {}
-        other = self.fast in units and units.get(self.fast) != units.get(self.fused or "")
-        words = {"unfused": "unfused", self.fused: "fused", self.fast: "+ tensor cores" if other else "fused"}
+        known = {rung.name: rung for rung in owned.value.rungs} if owned else {}
+        fast, fused = known.get(self.fast or ""), known.get(self.fused or "")
+        last = fast.title.lower() if fast and fused and fast.math_roof != fused.math_roof else "fused"
+        words = {"unfused": "unfused", self.fused: "fused", self.fast: last}
         return tuple(words[name] for name in rungs)
 
     def side(self) -> str:

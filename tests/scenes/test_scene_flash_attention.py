@@ -165,7 +165,7 @@ def test_fusing_is_not_credited_with_what_tensor_cores_did(scene: FlashAttention
     rungs = {rung["name"]: rung for rung in record["ladders"]["attention"]["rungs"]}
     best = min(rungs, key=lambda name: rungs[name]["time"]["value"])
     assert scene.race is not None and scene.fast == best and scene.fused == "fused"
-    assert scene.named(["unfused", "fused", best]) == ("unfused", "fused", "+ tensor cores")
+    assert scene.named(["unfused", "fused", best]) == ("unfused", "fused", rungs[best]["title"].lower())
     for which, name in enumerate(("unfused", "fused", best)):
         (plane, shown) = scene.race.marks([partial(scene.took, name)] * 3)[which]
         milliseconds = 1e3 * rungs[name]["time"]["value"]
