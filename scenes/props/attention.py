@@ -198,7 +198,7 @@ class Race:
         """What each bar is the time of, upright at its beginning."""
         quiet = CODE.coloured(mix(QUIET, TEXT, 0.6))
         return [
-            (TextPlane.standing(name, quiet, (RACE_X - 0.3, y - 0.3, 0.04), 0.36, align="right"), shown)
+            (TextPlane.standing(name, quiet, (RACE_X - 0.3, y - 0.3, 0.14), 0.36, align="right"), shown)
             for name, y in zip(words, self.y, strict=True)
         ]
 
