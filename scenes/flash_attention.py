@@ -180,10 +180,10 @@ class FlashAttention(Passage):
         square = rung == "unfused"
         moved = figure(self.read(self.key(rung, "traffic.dram")), 1 if square else 2, "GB", GB)
         counted = Track().to(1.0, begin + 1.5, 1.0, arrive)
-        words = f"through DRAM, {'unfused' if square else 'fused'}"
+        words = ("through DRAM,", moved.source) if square else (f"through DRAM, fused, {moved.source}",)
         items: list[Item] = [
             Counter(moved, counted, NUMBER.coloured(MEMORY), LEFT, BIG, "left", shown),
-            Text(f"{words}, {moved.source}", SMALL, LEFT, FINE, "left", shown),
+            *(Text(line, SMALL, LEFT, y, "left", shown) for line, y in zip(words, (FINE, FINER), strict=False)),
         ]
         if not square and self.data.has(self.key("unfused", "traffic.dram")):
             before = figure(self.read(self.key("unfused", "traffic.dram")), 1, "GB", GB)
