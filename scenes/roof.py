@@ -12,11 +12,11 @@ from scenes import film
 from scenes.props import lesson
 from scenes.props import rungs as facts
 from scenes.props.axes import axes
-from scenes.props.climb import FLIGHT, climb
+from scenes.props.climb import FLIGHT, block, caption, climb, lowered, quick_run, staircase
 from scenes.props.cube import Cube
 from scenes.props.framing import Lens
-from scenes.props.gauges import Headroom, Line
-from scenes.props.hall_flight import ROOF_1, ROOF_2, ROOF_3, ROOF_4, Key, flight
+from scenes.props.gauges import Gap, Headroom, Line
+from scenes.props.hall_flight import ROOF_1, ROOF_2, ROOF_3, ROOF_4, ROOF_4_ONE, Key, flight
 from scenes.props.register_story import Registers
 from scenes.props.roof_line import RoofLine
 from scenes.props.roofline import CUBE, FLOOR, HALF_DEPTH, HEIGHT, Chart, Hall, light_the_hall, towers
@@ -38,6 +38,8 @@ class Roof(Passage):
     chapter: ClassVar[str] = "CUDA for Deep Learning, Ch. 6"
     landings: ClassVar[tuple[Moment, ...]] = ((6, 3),)  # bar and beat of each new rung: long notes
     builds: ClassVar[bool] = True
+    opening: ClassVar[tuple[str, ...]] = ()  # lines of a caption that stands where the first rung's facts will
+    facts_at: float = 0.0  # design pixels by which facts stand lower: under a beam that reaches over the whole hall
     aside: ClassVar[tuple[float, float, float]] = (0.65, 0.95, 3.8)  # left, up, back: for the camera in a hall without a slope
     path: ClassVar[Sequence[Key]] = ROOF_1
 
@@ -104,21 +106,17 @@ class Roof(Passage):
             self.across.to(1.0, self.first(), 2.0)
 
     def present(self, name: str, moment: float) -> None:
-        """The rung's facts on the left while it is the newest, and how much roof is left above it."""
+        """The facts of a rung, or of a quick run, on the left while it is the newest, and how much roof is left above it."""
+        run = quick_run(self.land, name)
+        chart, tower, mark = self.chart, self.towers.get(name), f"derived.intensity.gemm_fp32.{name}"
+        if not run or chart is None or tower is None:
+            return
         following = [m for m in self.land.values() if m > moment]
         leaves = min(following) - FLIGHT - 0.15 if following else self.closing()
-        seen, stands = window(moment - FLIGHT + 0.15, leaves, 0.3), window(moment - 0.06, leaves, 0.12)
-
-        def shown(beat: float) -> float:
-            return seen(beat) * self.room(beat) if seen(beat) > 0.0 else 0.0
-
-        def landed(beat: float) -> float:
-            return stands(beat) * self.room(beat) if stands(beat) > 0.0 else 0.0
-
-        chart, tower, mark = self.chart, self.towers.get(name), f"derived.intensity.gemm_fp32.{name}"
-        if chart is None or tower is None:
-            return
-        self.text_later(shown, lambda: facts.lettering(self.data, name, shown, landed, self.builds))
+        begins = run[0][1] - (0.0 if self.opening and run[0][1] == self.first() else FLIGHT - 0.15)
+        seen, stands = window(begins, leaves, 0.3), window(moment - 0.06, leaves, 0.12)
+        shown, landed = (lambda b: seen(b) and seen(b) * self.room(b)), (lambda b: stands(b) and stands(b) * self.room(b))
+        self.text_later(shown, lambda: block(self.data, run, shown, landed, self.builds, self.facts_at))
         if self.data.has(mark):
             over = cache(lambda: chart.z(chart.limit(self.read(mark).quantity.value)))
             self.prop(Headroom(tower, over, window(moment + 1.0, self.closing())))
@@ -211,12 +209,11 @@ class Roof4(Roof):
 
     name = "roof-4"
     title = "TO THE TOP"
-    landings = ((2, 1), (3, 1), (4, 1), (5, 1), (6, 3))  # the last one on the last "light"
-    builds, aside = False, (3.0, 0.2, 4.0)
-    path = ROOF_4
-    zooms: ClassVar[Moment] = (2, 1)  # from here on only the top of the scale is shown
-    vendors: ClassVar[Moment] = (7, 2)  # its line is drawn, and takes the place of the rung's facts
-    wide: ClassVar[Moment] = (8, 1)  # "top": the whole scale again
+    landings = ((2, 3), (2, 4), (3, 1), (4, 3), (6, 3))  # three in a run, one on "height", the last one on the last "light"
+    builds, aside, opening = False, (0.0, 0.0, 0.0), ("back to fp32:", "the same units, better fed")
+    zooms: ClassVar[Moment] = (2, 2)  # from here on only the top of the scale is shown
+    vendors: ClassVar[Moment] = (7, 3)  # its line is drawn, and takes the place of the rung's facts
+    wide: ClassVar[Moment] = (7, 1)  # the whole ladder under the beam, on the whole scale again
     top: ClassVar[Moment] = (8, 3)  # "sight": the whole ladder shines
 
     def close(self) -> None:
@@ -228,14 +225,20 @@ class Roof4(Roof):
             drawn = Track(0.0).to(1.0, begin + 1.0, 1.5, arrive).to(0.0, self.closing(), 0.5)
             shown = window(begin, self.closing() - 0.3)
             self.prop(Line(self.chart, self.vendor_line, last, drawn))
-            self.text_later(shown, lambda: facts.vendor(self.data, self.vendor_line(), shown))
-        # The whole ladder as a staircase of light: it dims, then lights up rung by rung, a sixteenth each.
-        for k, tower in enumerate(reversed(self.towers.values())):
-            tower.light = Track(1.0).to(0.3, end - 2.75, 0.75).to(1.0, end - 0.25 * k, 0.24, arrive)
+            self.text_later(shown, lambda: lowered(facts.vendor(self.data, self.vendor_line(), shown), self.facts_at))
+        staircase(list(self.towers.values()), end)
+        if last is not None and not self.chart.placed:
+            self.prop(Gap(self.chart, last, Track().to(1.0, self.at(4, 3), 2.0), window(self.at(4), self.at(6, 4))))
+        said = window(self.at(1, 2.4), self.first() - 0.4, 0.3)
+        self.text(*lowered(caption(self.opening, said), self.facts_at))
+
+    def fly(self) -> Callable[[float], Camera]:
+        self.facts_at = 0.0 if self.chart is None or self.chart.placed else 200.0
+        return flight(ROOF_4 if len(self.steps()) > 1 else ROOF_4_ONE, self.aside, 0.0, self.closing())
 
     def zoom(self, chart: Chart) -> Callable[[float], float]:
         """The best rung of the roofs before stands at two fifths of the height: rungs that differ by little are seen to."""
-        near = facts.zoom_to(self.data, chart, self.rungs_before()) if len(self.steps()) > 1 else 1.0
+        near = facts.zoom_to(self.data, chart, self.rungs_before()) ** min(1.0, 0.6 * len(self.steps()))
         zoomed = Track(0.0).to(1.0, self.at(*self.zooms), 2.75).to(0.0, self.at(*self.wide), 1.75)
         return lambda beat: near ** zoomed(beat)
 
