@@ -210,15 +210,15 @@ class Roof4(Roof):
     name = "roof-4"
     title = "TO THE TOP"
     landings = ((2, 3), (2, 4), (3, 1), (4, 3), (6, 3))  # three in a run, one on "height", the last one on the last "light"
-    builds, aside, opening = False, (0.0, 0.0, 0.0), ("back to fp32:", "the same units, better fed")
-    zooms: ClassVar[Moment] = (2, 2)  # from here on only the top of the scale is shown
+    builds, aside, nothing = False, (0.0, 0.0, 0.0), ("back to fp32:", "no further rung was measured")
+    opening = ("back to fp32:", "the same units, better fed")
+    zooms: ClassVar[Moment] = (2, 3)  # from here on only the top of the scale is shown
     vendors: ClassVar[Moment] = (7, 3)  # its line is drawn, and takes the place of the rung's facts
     wide: ClassVar[Moment] = (7, 1)  # the whole ladder under the beam, on the whole scale again
     top: ClassVar[Moment] = (8, 3)  # "sight": the whole ladder shines
 
     def close(self) -> None:
-        # The vendor's library as a dashed line, never a rung.
-        assert self.chart is not None
+        assert self.chart is not None  # the vendor's library is a dashed line, never a rung
         super().close()
         last, begin, end = self.towers.get(next(reversed(self.land), "")), self.at(*self.vendors), self.at(*self.top)
         if last is not None and self.data.has(facts.VENDOR):
@@ -230,7 +230,7 @@ class Roof4(Roof):
         if last is not None and not self.chart.placed:
             self.prop(Gap(self.chart, last, Track().to(1.0, self.at(4, 3), 2.0), window(self.at(4), self.at(6, 4))))
         said = window(self.at(1, 2.4), self.first() - 0.4, 0.3)
-        self.text(*lowered(caption(self.opening, said), self.facts_at))
+        self.text(*lowered(caption(self.opening if self.land else self.nothing, said), self.facts_at))
 
     def fly(self) -> Callable[[float], Camera]:
         self.facts_at = 0.0 if self.chart is None or self.chart.placed else 200.0
