@@ -175,20 +175,44 @@ def texts_of(source: str) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
-def numbers_of(source: str) -> Iterator[tuple[int, Decimal, int]]:
-    """Numbers of a module as they are written without trailing noughts, their lines, and which point or key they belong to.
+def numbers_of(source: str) -> Iterator[tuple[int, Decimal, str, int]]:
+    """Numbers of a module as they are written without trailing noughts, with their lines, what they are named, and their list.
 
-    A tuple or list of three or more is such a place (a point, a colour, a camera key); 0 is a number that stands alone.
+    The name is that of the variable, argument, parameter or key that the number stands for; a list is a tuple or list of three
+    or more (a point, a colour, a ladder), 0 where there is none.
     """
-    tree, places = ast.parse(source), dict[int, int]()
+    tree, lists, named = ast.parse(source), dict[int, int](), dict[int, str]()
+
+    def name(value: ast.AST | None, told: str) -> None:
+        named.update(
+            {id(part): told for part in (ast.walk(value) if value is not None else ())}
+        )  # inner ones come later and win
+
     for node in ast.walk(tree):
         if isinstance(node, ast.Tuple | ast.List) and len(node.elts) >= 3:
-            places |= {id(part): id(node) for part in ast.walk(node)}  # inner ones come later and win
+            lists |= {id(part): id(node) for part in ast.walk(node)}
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Tuple):
+            if isinstance(node.value, ast.Tuple):
+                for target, value in zip(node.targets[0].elts, node.value.elts, strict=False):
+                    name(value, ast.unparse(target))
+        elif isinstance(node, ast.Assign):
+            name(node.value, ast.unparse(node.targets[0]))
+        elif isinstance(node, ast.AnnAssign | ast.AugAssign):
+            name(node.value, ast.unparse(node.target))
+        elif isinstance(node, ast.keyword):
+            name(node.value, node.arg or "")
+        elif isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                name(value, ast.unparse(key) if key is not None else "")
+        elif isinstance(node, ast.arguments):
+            optional = [*node.posonlyargs, *node.args][-len(node.defaults) :] if node.defaults else []
+            for given, value in zip([*optional, *node.kwonlyargs], [*node.defaults, *node.kw_defaults], strict=True):
+                name(value, given.arg)
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
             written = (ast.get_source_segment(source, node) or "0").replace("_", "")
             number = Decimal(int(written, 0) if written[:2].lower() in ("0x", "0b", "0o") else written)
-            yield node.lineno, number.normalize(), places.get(id(node), 0)
+            yield node.lineno, number.normalize(), named.get(id(node), ""), lists.get(id(node), 0)
 
 
 def typed_texts(source: str) -> list[str]:
@@ -221,26 +245,54 @@ def measured_values() -> tuple[tuple[str, float], ...]:
     )
 
 
+# What a figure that was typed in would be named.
+TOLD = re.compile(
+    r"(?i)speed|rate|bandwidth|throughput|latenc|cycles|clock_?m?hz|flops?\b|ridge|slowdown|measured|achieved|sm_?count"
+)
+SHOWN = re.compile(r"\.(roofs|latencies|traces)\.|\.rate$|\.sm_count$|\.bandwidth$|\.bus_bandwidth\.")
+SURE = 5  # digits, from which on a number is no coordinate that meets a value by chance
+SEVERAL = 3  # numbers of one list
+
+
 def typed_numbers(source: str) -> list[str]:
     """Numbers of a module that are a measured value to all of their digits.
 
-    Three digits count at the file's own scale for what the film shows, four at that of any prefix of its unit for everything
-    else, five at any power of ten.  One of three digits in a point or a key is a coincidence; two in one are a ladder that was
-    typed in.
+    The files hold some thousand values and the scenes as many coordinates, so a number of three digits meets a value by chance
+    whenever a GPU is measured anew.  It counts where chance does not explain it: it has five digits or more (at the value's own
+    scale or that of a prefix of its unit); or it has three and is named as what it would be (`speed`, `cycles`); or three
+    different ones, and the better part of their list, are what the film shows: a ladder that was typed in.
     """
-    shown = re.compile(r"\.(roofs|latencies|traces)\.|\.rate$|\.sm_count$|\.bandwidth$|\.bus_bandwidth\.")
-    found: list[tuple[int, int, str]] = []
-    for line, number, place in numbers_of(source):
+    found: list[tuple[int, str]] = []
+    members: dict[int, set[Decimal]] = {}
+    met: dict[int, set[Decimal]] = {}
+    for line, number, name, place in numbers_of(source):
+        members.setdefault(place, set()).add(number)
         digits = len(number.as_tuple().digits)
-        for key, value in measured_values() if digits >= 3 else ():
-            measured, written = leading(value, digits), leading(number, digits)
-            (mantissa, power), (own, place_of_it) = measured.split("e"), written.split("e")
-            prefix = (int(power) - int(place_of_it)) % 3 == 0
-            exact = mantissa == own and (digits >= 5 or (digits == 4 and prefix))
-            if exact or (shown.search(key) and float(measured) == float(written)):
-                found.append((0 if exact else place, int(number.scaleb(6)), f"line {line}: {number} is {key} = {value}"))
-    together = {place: len({number for other, number, _ in found if other == place}) for place, _, _ in found}
-    return [told for place, _, told in found if place == 0 or together[place] > 1]
+        if digits < 3:
+            continue
+        for key, value in values_of(leading(number, digits).split("e")[0], digits):
+            power, own = int(leading(value, digits).split("e")[1]), int(leading(number, digits).split("e")[1])
+            told = f"line {line}: {number} is {key} = {value}"
+            if (digits >= SURE and (power - own) % 3 == 0) or (power == own and TOLD.search(name)):
+                found.append((0, told))
+            elif power == own and SHOWN.search(key):
+                met.setdefault(place, set()).add(number)
+                found.append((place or -1, told))
+    ladders = {place for place, some in met.items() if place and len(some) >= SEVERAL and 2 * len(some) > len(members[place])}
+    return [told for place, told in found if place == 0 or place in ladders]
+
+
+@functools.cache
+def values_by_digits(digits: int) -> dict[str, list[tuple[str, float]]]:
+    """The measured values by their first digits, rounded."""
+    found: dict[str, list[tuple[str, float]]] = {}
+    for key, value in measured_values():
+        found.setdefault(leading(value, digits).split("e")[0], []).append((key, value))
+    return found
+
+
+def values_of(mantissa: str, digits: int) -> list[tuple[str, float]]:
+    return values_by_digits(digits).get(mantissa, [])
 
 
 @pytest.mark.parametrize("path", SCENES, ids=lambda path: path.stem)
