@@ -16,7 +16,7 @@ from scenes.props.climb import FLIGHT, block, caption, climb, lowered, quick_run
 from scenes.props.cube import Cube
 from scenes.props.framing import Lens
 from scenes.props.gauges import Gap, Headroom, Line
-from scenes.props.hall_flight import ROOF_1, ROOF_2, ROOF_3, ROOF_4, ROOF_4_ONE, Key, flight
+from scenes.props.hall_flight import ROOF_1, ROOF_2, ROOF_3, Key, flight, last_path
 from scenes.props.register_story import Registers
 from scenes.props.roof_line import RoofLine
 from scenes.props.roofline import CUBE, FLOOR, HALF_DEPTH, HEIGHT, Chart, Hall, light_the_hall, towers
@@ -207,8 +207,7 @@ class Roof3(Roof):
 class Roof4(Roof):
     """Roof 4: rung after rung up to the best; the vendor's line beside it; then the whole climb as a staircase of light."""
 
-    name = "roof-4"
-    title = "TO THE TOP"
+    name, title = "roof-4", "TO THE TOP"
     landings = ((2, 3), (2, 4), (3, 1), (4, 3), (6, 3))  # three in a run, one on "height", the last one on the last "light"
     builds, aside, nothing = False, (0.0, 0.0, 0.0), ("back to fp32:", "no further rung was measured")
     opening = ("back to fp32:", "the same units, better fed")
@@ -234,7 +233,8 @@ class Roof4(Roof):
 
     def fly(self) -> Callable[[float], Camera]:
         self.facts_at = 0.0 if self.chart is None or self.chart.placed else 200.0
-        return flight(ROOF_4 if len(self.steps()) > 1 else ROOF_4_ONE, self.aside, 0.0, self.closing())
+        near = self.zoom(self.chart)(self.at(5)) if self.chart else 1.0
+        return flight(last_path(len(self.steps()), near), self.aside, 0.0, self.closing())
 
     def zoom(self, chart: Chart) -> Callable[[float], float]:
         """The best rung of the roofs before stands at two fifths of the height: rungs that differ by little are seen to."""

@@ -82,6 +82,25 @@ ROOF_4_ONE: tuple[Key, ...] = (
     (32, (2.6, 0.0, 5.6, 13.0, 14, 6)),
 )
 
+# A ladder far under the beam, to which no zoom comes near: seen whole, nearer with each landing.
+ROOF_4_FAR: tuple[Key, ...] = (
+    (0, (3.0, 0.0, 5.0, 9.5, 20, 3)),
+    (3, (0.4, 0.0, 4.4, 18.6, 18, 2)),
+    (8, (0.0, 0.0, 4.5, 17.6, 14, 1)),
+    (14, (0.6, 0.0, 4.6, 17.0, 9, 1)),
+    (22, (1.2, 0.0, 4.7, 16.4, 5, 1)),
+    (24.5, (0.8, 0.0, 4.8, 18.2, 6, 2)),
+    *ROOF_4[-3:],
+)
+NEAR = 2.0  # a zoom from which on the last rungs and the beam fill the frame
+
+
+def last_path(rungs: int, zoom: float) -> Sequence[Key]:
+    """The last roof's keys for a number of new rungs and the zoom that brings them near the beam."""
+    if rungs and zoom < NEAR:
+        return ROOF_4_FAR
+    return ROOF_4 if rungs > 1 else ROOF_4_ONE
+
 
 def flight(path: Sequence[Key], aside: tuple[float, float, float], begin: float, end: float) -> Callable[[float], Camera]:
     """The keyed camera; from beat `begin` to `end` it looks left and up of its target, from further back: `aside`."""
