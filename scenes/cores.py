@@ -245,6 +245,6 @@ class Cores(Passage):
         """Memory on the left, the clock on the right."""
         shown = Track(0.0).to(1.0, self.at(5) + 0.3, 0.3, arrive).to(0.0, self.at(6, 1.3), 0.4)
         unit = f"GiB {self.data.device.memory.kind or ''}".strip()
-        words = f"of memory {'beside the die' if self.chip.plan.stacked else 'around the package'}"
+        words = f"of memory {'beside the die' if self.chip.plan.stacked else 'on the board'}"
         self._fact("device.memory.size", "memory size", words, LEFT, shown, unit, 2.0**-30)
         self._fact("device.boost_clock", "clock limit", "highest clock allowed", RIGHT, shown, "MHz", then="boost clock")

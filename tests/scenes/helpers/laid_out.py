@@ -1,6 +1,6 @@
 """What is wrong with the texts of a frame: text over text, out of the safe area, too small, read at less than 4.5:1.
 
-    .venv/bin/python tests/scenes/helpers/laid_out.py [FILE|NAME|KIND] [SCENE ...]
+    PYTHONPATH=. .venv/bin/python tests/scenes/helpers/laid_out.py [FILE|NAME|KIND] [SCENE ...]
 
 lists it for every second beat of the film over a measurement file, or over one of `gpus.KINDS` (all of them, where none is
 named); ends with 1 where anything is wrong.
