@@ -8,6 +8,7 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 
+from scenes.props.branch import LEFT, LINE_1, LINE_2, beside, code
 from scenes.props.cube import Cube
 from scenes.props.fan_out import FanOut
 from scenes.props.lane_time import LaneTime, Schedule, Twin
@@ -15,22 +16,22 @@ from scenes.props.seats import Hall
 from scenes.props.warp import LANES, WIDTH, Floats, Gate, Press, Row, Warp, half_of, march
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
-from scenes.stage.keys import Path, Track, arrive, overshoot, ramp, smooth
-from scenes.stage.overlay import Item, Number, Run, Text
-from scenes.stage.palette import COMPUTE, GROUND, QUIET, TEXT, mix
+from scenes.stage.keys import Path, Track, arrive, linear, overshoot, ramp, smooth
+from scenes.stage.overlay import Item, Number, Text
+from scenes.stage.palette import COMPUTE, QUIET
 from scenes.stage.passage import Passage, Scenery
-from scenes.stage.type import CODE, FACT, SMALL, measure_text
+from scenes.stage.type import FACT, LABEL, NUMBER, SMALL
 from scenes.stage.world import Fog, Ground, Light, World
 
 STRIDE = 1.6  # a step of the march, in lanes
 LENGTH = 16.0  # of the time axis
 CONDITION = "threadIdx.x < 16"  # code, where no record names its own
 AISLE = 5.0  # between the halves
-FAN = 3.0  # y of the columns behind the lanes
+FAN = 1.4  # y of the columns, close behind the lanes, which stay low while those stand
 Span: TypeAlias = Callable[[float], tuple[float, float]]
 # What the recorded kernel does before its `if` (kernels/traces/divergence.cu).
 TEST = "test condition"
-LEFT, LINE_1, LINE_2 = 96, 236, 290  # places of the code, design pixels
+SECOND, BIG, FINE = 1010, 274, 330  # places of the two figures, the first at LEFT, design pixels
 
 
 class Divergence(Passage):
@@ -48,7 +49,7 @@ class Divergence(Passage):
         # The moments, on the words of the song: "along", "yes", "no", "wait", "go".
         self.gate, self.split, self.other = self.at(1, 3), self.at(2), self.at(2, 1.5)
         self.first, self.last = self.at(2, 3), self.at(4, 3)  # of the record's clocks
-        self.lands, self.join = self.at(4, 4), self.at(5, 4)
+        self.lands, self.join, self.go = self.at(4, 4), self.at(5, 4), self.at(6, 3)
         self.schedule = Schedule.of(self.trace, self.first, self.last) if self.trace else None
         # The warp walks up to its `if` in lockstep, an instruction a beat.
         self.prop(Scenery(self.light))
@@ -65,21 +66,21 @@ class Divergence(Passage):
         rise = Track().to(1, self.gate, 0.6, overshoot).to(0, self.join - 0.3, 0.5)
         wedge = Track().to(1, self.split, 0.3, overshoot).to(0, self.join - 0.4, 0.4)
         self.prop(Gate(self.row, -0.85, rise, wedge, (self.shut(0), self.shut(1))))
-        self.lane_time = self.prop(LaneTime(self.row, self.schedule, -1.5, LENGTH, Track().to(1, self.first, 1.6, arrive)))
+        laid = Track().to(1, self.first, 1.6, arrive).to(0, self.join - 0.2, 0.6)
+        self.lane_time = self.prop(LaneTime(self.row, self.schedule, -1.5, LENGTH, laid))
         if self.schedule is None:
-            missing, shown = f"per-lane clocks not measured on {self.data.device.name}", Track().to(1, self.first, 0.5)
-            self.lane_time.marked = shown.to(0, self.join - 0.5, 0.5)
-            self.text(Text(missing, FACT, 960, 700, "centre", shown))
+            self.outline()
         else:
             # Each lane lays a bar of time during exactly its recorded interval; the others wait at a shut gate.
             self.lay_time(self.schedule)
             # A run of the same work undivided, laid over it.
             self.compare(self.schedule)
 
-        # All 32 step off together; behind each lane rises what as many paths cost.
-        for k in range(int(self.clock.beats - self.join)):
-            self.issue(self.join + k, self.whole)
-        self.fan = self.prop(FanOut(self.data, self.row, FAN, self.paths()))
+        # Behind each lane rises what as many paths cost; then all 32 step off together.
+        for k in range(int(self.clock.beats - self.go)):
+            self.issue(self.go + k, self.whole)
+        clear = Track(1.0).to(0, self.go - 0.4, 0.25)
+        self.fan = self.prop(FanOut(self.data, self.row, FAN, self.paths(), clear))
         told = Track().to(1, self.join, 0.2).to(0, self.at(6, 3.8), 0.3)
         self.text_later(told, lambda: self.fan.words(told, self.data.device.name))
         self.finish()
@@ -95,7 +96,7 @@ class Divergence(Passage):
 
     def work(self, beat: float) -> Floats:
         """Share of work of every lane, (32,): all in lockstep, then as recorded, then all again."""
-        together = 1.0 - ramp(beat, self.first - 0.3, 0.35) + ramp(beat, self.join - 0.4, 0.4)
+        together = 1.0 - ramp(beat, self.first - 0.3, 0.35) + ramp(beat, self.go - 0.4, 0.4)
         apart = self.schedule.working(beat) if self.schedule else np.zeros(LANES)
         return np.asarray(np.maximum(together, apart))
 
@@ -107,7 +108,7 @@ class Divergence(Passage):
         """y and z of the row: up to the gate, and on from it when all run again."""
         steps = int(self.gate)
         to, air = march(beat, 1, steps, STRIDE)
-        on, more = march(beat, self.join, self.clock.beats, STRIDE)
+        on, more = march(beat, self.go, self.clock.beats, STRIDE)
         return STRIDE * steps - to - on, max(air, more) + 0.06
 
     def shut(self, side: int) -> Callable[[float], float]:
@@ -130,25 +131,15 @@ class Divergence(Passage):
         self.text(Text(words, FACT, 0, 15, "centre", card.shown, card.face))
 
     def type_the_code(self) -> None:
-        """Two lines, a word on a half beat; then each is amber while its half runs and dim while that waits."""
-        words, gone = self.condition.split(), Track(1.0).to(0, self.join - 0.25, 0.5)
-        ends = [self.split - 1.0 - (len(words) - 1 - k) / 2 for k in range(len(words))]
-        first = [("if (", self.gate - 1.0), *((word + " ", beat) for word, beat in zip(words[:-1], ends[:-1], strict=True))]
-        first += [(words[-1] + ")", ends[-1]), ("  A();", self.split)]
-        other = [("else", self.other), ("  B();", self.other + 0.5)]
-        states = (("typed", CODE), ("run", CODE.coloured(COMPUTE)), ("wait", CODE.coloured(mix(GROUND, QUIET, 0.6))))
-        for side, (line, y) in enumerate(((first, LINE_1), (other, LINE_2))):
-            for state, style in states:
-
-                def seen(beat: float, side: int = side, state: str = state) -> float:
-                    return gone(beat) * float(self.state(side, beat) == state)
-
-                self.text(Run([(word, style, typed(beat)) for word, beat in line], LEFT, y, seen))
-        if self.schedule:
-            beside = LEFT + measure_text("else  B();  ", CODE, 1.0)[0]
-            shown = Track().to(1, self.first + 0.5, 0.5)
-            note = "// recorded order; CUDA promises none"
-            self.text(Text(note, SMALL, beside, LINE_2, opacity=lambda beat: shown(beat) * gone(beat)))
+        """Two lines, a word on a half beat; amber while their half runs, dim while that waits; figures take their place."""
+        gone = Track(1.0).to(0, self.lands - 0.1 if self.schedule else self.join - 0.25, 0.4)
+        self.text(*code(self.condition, (self.gate, self.split, self.other), self.state, gone))
+        shown = Track().to(1, self.first + 0.5, 0.5)
+        notes = ["", "// recorded order; CUDA promises none"]
+        if self.schedule is None:
+            notes = ["// outlines: one side, then the other", f"// per-lane clocks not measured on {self.data.device.name}"]
+        for note, x, y in zip(notes, beside(self.condition), (LINE_1, LINE_2), strict=True):
+            self.text(Text(note, SMALL, x, y, opacity=lambda beat: shown(beat) * gone(beat)))
 
     def state(self, side: int, beat: float) -> str:
         """What the record says of a half: run or wait; before it begins, and without one, only what was typed."""
@@ -187,26 +178,32 @@ class Divergence(Passage):
                 if schedule.runs(side, beat):
                     self.issue(float(beat), partial(self.side, side))
 
+    def outline(self) -> None:
+        """Nobody recorded a clock: first the one side's tracks are drawn on, then the other's, as outlines of no length."""
+        self.lane_time.marked = Track().to(1, self.first, 0.5).to(0, self.join - 0.5, 0.5)
+        middle = (self.first + self.last) / 2
+        sides = [Track().to(1, beat, middle - self.first, linear) for beat in (middle, self.last)]
+        self.lane_time.drawn = lambda side, beat: sides[side](beat)
+
     def compare(self, schedule: Schedule) -> None:
-        """Both lengths in cycles at their ends."""
-        lands, leaves = self.lands, self.join
-        shown = Track().to(1, lands, 0.25).to(0, leaves - 0.6, 0.2)
-        pale = Track().to(1, lands, 0.5).to(0, leaves - 0.25, 0.5)
+        """Both lengths in cycles where the code stood; at their ends which is which."""
+        shown = Track().to(1, self.lands + 0.2, 0.3).to(0, self.join - 0.2, 0.2)
+        named = Track().to(1, self.lands + 0.2, 0.3).to(0, self.join - 0.7, 0.2)  # before the camera passes the ends
+        pale = Track().to(1, self.lands, 0.5).to(0, self.join - 0.25, 0.5)
 
         def uniform() -> float:
             return self.read("traces.divergence.uniform_cycles").quantity.value
 
         def lengths() -> list[Item]:
             items: list[Item] = []
-            undivided = ("uniform_cycles", uniform(), "undivided warp:", "a separate run, ")
-            for key, cycles, words, run in (undivided, ("cycles", schedule.total, "divided warp:", "")):
+            undivided = ("uniform_cycles", uniform(), "undivided", "an undivided warp, run separately, ", LEFT)
+            for key, cycles, name, words, x in (undivided, ("cycles", schedule.total, "divided", "the divided warp, ", SECOND)):
                 place, shot = partial(self.lane_time.beside, cycles), figure(self.read(f"traces.divergence.{key}"), 0)
-                name = Text(words, SMALL.coloured(TEXT), 0, -46, "left", shown, place)
-                source = Text(run + shot.source, SMALL, 0, 38, "left", shown, place)
-                items += [name, Number(shot, FACT, 0, 0, "left", shown, place), source]
+                items += [Number(shot, NUMBER, x, BIG, "left", shown), Text(words + shot.source, SMALL, x, FINE, "left", shown)]
+                items.append(Text(name, LABEL, 18, 12, "left", named, place))
             return items
 
-        self.prop(Twin(self.lane_time, schedule, uniform, Track().to(1, lands, 1.0, arrive), pale))
+        self.prop(Twin(self.lane_time, schedule, uniform, Track().to(1, self.lands, 1.0, arrive), pale))
         self.text_later(shown, lengths)
 
     # ---- the picture ------------------------------------------------------------------------------------------------------
@@ -221,7 +218,7 @@ class Divergence(Passage):
 
     def fly(self) -> Callable[[float], Camera]:
         """Low along the lanes, round to face them, up to look down on time, and low again as they join."""
-        aside, far = (7.5, 67.0) if self.schedule else (0.0, 54.0)  # room for the figures to the right of the tracks
+        aside, far = (3.5, 60.5) if self.schedule else (0.0, 54.0)  # room for two names to the right of the tracks
         path = Path([
             (0, (4.6, 1.0, 1.6, 27.0, 54, 8)),
             (2, (2.4, -1.4, 1.7, 33.0, 40, 10)),
@@ -229,12 +226,12 @@ class Divergence(Passage):
             (6, (0.0, -2.6, 1.0, 48.0, 8, 17)),
             (10, (0.0, -2.4, 1.0, 50.0, -4, 18)),
             (13, (0.0, -2.8, 0.4, 52.0, -8, 21)),
-            (15, (aside, -4.4, 1.0, far, -2, 30)),
-            (18, (aside, -4.2, 1.1, far, -5, 28)),
-            (19.5, (-0.6, -0.5, 3.0, 52.0, -12, 18)),
-            (21.5, (-0.4, -1.4, 3.4, 47.0, -22, 15)),
-            (22.8, (0.6, -4.6, 2.9, 34.0, -34, 9)),
-            (24, (5.2, -9.2, 2.1, 11.0, -46, 6)),
+            (15, (aside, -4.6, 1.2, far, -2, 28)),
+            (18, (aside + 0.5, -4.4, 1.2, far - 1.0, -6, 26)),
+            (19.5, (-0.6, 0.0, 3.4, 48.0, -12, 16)),
+            (21.5, (-0.4, 0.0, 4.0, 46.0, -22, 12)),
+            (22.8, (0.8, -1.2, 3.2, 34.0, -34, 9)),
+            (24, (5.2, -4.4, 2.1, 11.0, -46, 6)),
         ])  # fmt: skip
 
         def camera(beat: float) -> Camera:
@@ -242,8 +239,3 @@ class Divergence(Passage):
             return Camera.orbit((x, y, z), distance, azimuth, elevation, 32.0)
 
         return camera
-
-
-def typed(beat: float) -> Callable[[float], float]:
-    """Opacity of a word that snaps in on a beat."""
-    return lambda now: ramp(now, beat - 0.08, 0.08)

@@ -10,6 +10,7 @@ import numpy as np
 
 from measure.records import DivergenceTrace
 from scenes.props.cube import Vector
+from scenes.props.ring import frames
 from scenes.props.warp import LANES, WIDTH, Floats, Row
 from scenes.stage.keys import smooth
 from scenes.stage.overlay import Value, value_at
@@ -101,6 +102,7 @@ class LaneTime:
     bars: Value = 1.0  # 0: the bars have sunk
     sweep: Value = 0.0  # opacity of the line of now
     marked: Value = 1.0  # opacity of the axis
+    drawn: Callable[[int, float], float] = lambda side, beat: 0.0  # without a record: share of a side's outlines
 
     def y(self, cycles: float) -> float:
         """Place of a clock reading on the axis."""
@@ -167,6 +169,13 @@ class LaneTime:
             corners = [(a, far, 0.08), (b, far, 0.08), (b, close, 0.08), (a, close, 0.08)]
             seen = 0.8 * value_at(self.marked, beat)
             world.add(Ribbons.of(corners, [*corners[1:], corners[0]], 0.1, QUIET, alpha=seen))
+            share, lanes = self.drawn(side, beat), self.row.x(beat)
+            lanes = lanes[: self.row.split] if side == 0 else lanes[self.row.split :]
+            if share > 0.01 and seen > 0.01:
+                low, size = (-WIDTH / 2, self.near - (long - 0.4) * share, TRACK), (WIDTH, (long - 0.4) * share, BAR)
+                feet = np.column_stack([lanes, np.zeros((len(lanes), 2))])
+                edges = frames(feet + np.array(low), size)
+                world.add(Ribbons.of(*edges, 0.045, mix(QUIET, TEXT, 0.6 * (share < 1.0)), alpha=0.75 * seen))
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from measure.dataset import MEASUREMENTS, Dataset
 from measure.records import SCHEMA_VERSION, Device, DivergenceTrace, Measurements, Quantity, Run, Traces
 from scenes import film
 from scenes.divergence import Divergence
-from scenes.props.lane_time import Schedule, nice_step
+from scenes.props.lane_time import BAR, TRACK, Schedule, nice_step
 from scenes.props.warp import LANES, half_of, march
 from scenes.props.warp import WIDTH as WIDTH_OF_LANE
 from scenes.stage.overlay import Placed
@@ -235,27 +235,44 @@ def amber(scene: Divergence, word: str, beat: float) -> bool:
 
 @pytest.mark.parametrize(("recorded", "first"), [(HIGH_FIRST, 1), (LOW_FIRST, 0)], indirect=["recorded"])
 def test_a_line_of_the_code_is_amber_while_its_half_runs(recorded: Divergence, first: int) -> None:
-    """Clocks 0 to 1900 are the one half's, 2000 to 4000 the other's; before them and after them no line is lit."""
+    """Clocks 0 to 1900 are the one half's, 2000 to 4000 the other's; before and between them no line is lit."""
     schedule, lines = recorded.schedule, ("  A();", "else")  # lanes below 16 take the `if`, the others the `else`
     assert schedule is not None
-    when = {5.8: (), schedule.beat(1000): (first,), schedule.beat(1960): (), schedule.beat(3000): (1 - first,), 17.0: ()}
+    when = {5.8: (), schedule.beat(1000): (first,), schedule.beat(1960): (), schedule.beat(3000): (1 - first,)}
     for beat, lit in when.items():
         assert tuple(side for side in (0, 1) if amber(recorded, lines[side], beat)) == lit, f"beat {beat}"
 
 
 def test_the_order_is_said_to_be_the_records_and_the_undivided_warp_another_run(recorded: Divergence) -> None:
     assert "// recorded order; CUDA promises none" in {placed.text for placed in texts(recorded, 8.0)}
-    words = {placed.text for placed in texts(recorded, 16.5)}
-    assert {"undivided warp:", "1 600 cycles", "a separate run, measured", "divided warp:", "4 000 cycles"} <= words
+    placed = {each.text: each for each in texts(recorded, 16.5)}
+    said = [("1 600 cycles", "an undivided warp, run separately, measured"), ("4 000 cycles", "the divided warp, measured")]
+    for number, words in said:
+        assert placed[words].left == pytest.approx(placed[number].left, abs=8) and placed[words].top >= placed[number].bottom
+    assert placed["1 600 cycles"].right < placed["4 000 cycles"].left
+    assert not {"if (", "else"} & set(placed)  # the figures stand in the code's place
+
+
+@pytest.mark.parametrize("recorded", [HIGH_FIRST, TOGETHER], indirect=True)
+def test_each_length_is_named_at_its_end_beside_the_tracks(recorded: Divergence) -> None:
+    """Both brackets' outer feet and the names to their right, on the picture; the longer run ends nearer to the camera."""
+    for beat in (15.5, 16.5, 17.5, 18.1):
+        placed = {each.text: each for each in texts(recorded, beat)}
+        for name, cycles in (("undivided", 1600.0), ("divided", 4000.0)):
+            time = recorded.lane_time
+            foot = (recorded.row.edges(beat, 1)[1] + 0.7, time.near - time.length * cycles / 4000.0 - 0.05, 0.0)
+            top = (*foot[:2], BAR + TRACK + 0.22)
+            ends = [recorded.view(beat).project([point], WIDTH, HEIGHT)[0] for point in (foot, top)]
+            assert placed[name].left > max(float(end[0]) for end in ends) + 2, f"{name} at beat {beat}"
+        assert placed["divided"].top > placed["undivided"].bottom
 
 
 def test_without_a_record_nothing_is_invented(absent: Divergence) -> None:
     seen = [placed for beat in range(24) for placed in texts(absent, beat)]
-    assert "per-lane clocks not measured on NVIDIA GeForce RTX 3090" in {placed.text for placed in seen}
+    assert "// per-lane clocks not measured on NVIDIA GeForce RTX 3090" in {placed.text for placed in seen}
     assert not amber(absent, "  A();", 9.0) and not amber(absent, "else", 13.0)
-    assert not [
-        p.text for p in seen if "recorded" in p.text or p.kind == "axis" or p.text.endswith((" run", " wait", "cycles", "×"))
-    ]
+    assert {p.text for p in seen if p.kind == "axis"} <= {"4 paths", "8", "16", "32 paths"}  # the outlines' names: no clock
+    assert not [p.text for p in seen if "recorded" in p.text or p.text.endswith((" run", " wait", "cycles", "×"))]
     assert not [claim for claim in absent.log.claims if claim.key.startswith("traces.")]
     for beat in range(7, 18):
         assert not coloured(boxes(absent, beat), COMPUTE).any()  # no lane is shown at work
@@ -302,10 +319,38 @@ def test_twice_as_many_columns_stand_on_each_eighth_note() -> None:
     scene = passage("nvidia-h200")
     assert [len(columns(scene, scene.join + half / 2).origin) for half in range(-1, 5)] == [1, 2, 4, 8, 16, 32]
     counted = [t.text.strip() for t in texts(scene, scene.join + 0.5) if "×" in t.text]
-    assert counted == ["3.9 ×"]  # four paths: 9 778 cycles over 2 517
+    document = json.loads((MEASUREMENTS / "nvidia-h200.json").read_text())
+    series = {each["name"]: each["values"] for each in document["sweeps"]["divergence"]["series"]}
+    one, four = (series["branching"][paths]["value"] for paths in ("1", "4"))
+    assert counted == [f"{four / one:.1f} ×"]
 
 
-def test_without_the_sweep_its_places_are_outlined(recorded: Divergence) -> None:
+def test_without_the_sweep_an_outline_stands_for_each_turn(recorded: Divergence) -> None:
     beat = recorded.at(6, 2)
     assert not len(columns(recorded, beat).origin)
+    world = World()
+    recorded.fan.draw(world, beat)
+    lines = world.all_ribbons()
+    tops = [float(max(a, b)) for a, b in zip(lines.a[:, 2], lines.b[:, 2], strict=True)]
+    high = np.array(tops).reshape(LANES, 4).max(axis=1)  # four edges a column
+    assert high == pytest.approx(high[-1] * np.arange(1, LANES + 1) / LANES, abs=0.03)
     assert "cost by paths not measured on Test GPU" in {placed.text for placed in texts(recorded, beat)}
+
+
+def test_the_tracks_are_gone_before_the_columns_rise(recorded: Divergence, absent: Divergence) -> None:
+    for scene in (recorded, absent):
+        world = World()
+        scene.lane_time.draw(world, scene.join + 0.1)
+        assert not len(world.all_boxes().origin) and not len(world.all_ribbons().a)
+
+
+def test_without_a_record_the_sides_are_outlined_one_after_the_other(absent: Divergence) -> None:
+    half = (absent.first + absent.last) / 2
+    spans = []
+    for beat in (half - 0.1, absent.last):
+        world = World()
+        absent.lane_time.draw(world, beat)
+        thin = world.all_ribbons()
+        x = thin.a[np.abs(thin.width - 0.045) < 1e-6, 0]
+        spans.append((bool((x < 0.0).any()), bool((x > 0.0).any())))
+    assert spans == [(True, False), (True, True)]
