@@ -23,7 +23,7 @@ from scenes.render.plan import cut
 from scenes.render.publish import convert, encode, kit, thumbnail, verb
 from scenes.render.publish.alpha import StageFrames, matte
 from scenes.render.publish.formats import FORMATS, choose
-from scenes.render.publish.frames import Frame, Loop, melted, share
+from scenes.render.publish.frames import Frame, Loop, melted, wiped
 from scenes.render.quality import QUALITIES
 
 HELPERS = Path(__file__).parent / "helpers"
@@ -162,15 +162,17 @@ def test_nothing_is_left_of_a_file_that_could_not_be_finished(tmp_path: Path) ->
 # ---- loops ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_loop_goes_on_where_it_ends_and_melts_into_its_start() -> None:
+def test_a_loop_goes_on_where_it_ends_and_wipes_its_start_over_its_end() -> None:
     source = Slide(count=20)
     plain, loop = list(source.between(0, 20)), Loop(source, 6)
     frames = list(loop.between(0, loop.count))
     assert len(frames) == loop.count == 14
     assert np.array_equal(frames[0], plain[14])  # what follows the loop's last frame in the source
     assert all(np.array_equal(frames[k], plain[k]) for k in range(6, 14))
-    half = (plain[17].astype(float) + plain[3]) / 2
-    assert np.abs(frames[3] - half).max() <= 1 and share(3, 6) == 0.5
+    middle = frames[3].astype(int)  # half way: the left of the coming frame, the right of the one that leaves
+    assert np.array_equal(middle[:, :40], plain[3][:, :40]) and np.array_equal(middle[:, 56:], plain[17][:, 56:])
+    assert wiped(0, 6, 96).max() == 0.0 and wiped(3, 6, 96)[[0, -1]].tolist() == [1.0, 0.0]
+    assert wiped(3, 6, 4)[[1, 2]].tolist() == pytest.approx([1.0, 0.0]) and wiped(3, 6, 101)[50] == pytest.approx(0.5)
     assert np.array_equal(next(loop.between(3, 4)), frames[3])
     with pytest.raises(ValueError, match="cannot melt"):
         Loop(source, 11)

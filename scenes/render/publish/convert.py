@@ -21,7 +21,7 @@ from scenes.render.publish.frames import FilmFrames, Frames, Loop
 from scenes.render.publish.progress import told
 from scenes.stage.clock import Clock
 
-MELTED = 0.5  # bars of a scene's end that melt into its start, where it is made a loop
+WIPED = 0.25  # bars of a scene's end over which its start is wiped, where it is made a loop: a beat
 
 
 def convert(
@@ -51,11 +51,11 @@ def by_itself(request: make.Request) -> make.Request:
 
 
 def overlap(request: make.Request) -> int:
-    """Frames of a scene's end that melt into its start: half of its last bar."""
+    """Frames of a scene's end over which its start is wiped: the last beat."""
     row, fps = request.rows[0], request.quality.fps
     clock, bars = Clock.of(request.timeline, row, fps), row.written or row.bars
     last = clock.moment(bars)
-    return max(1, clock.end - clock.frame(last + (clock.beats - last) * MELTED))
+    return max(1, clock.end - clock.frame(last + (clock.beats - last) * WIPED))
 
 
 @contextlib.contextmanager

@@ -28,7 +28,7 @@ OPTIONS = {
     "libvpx-vp9": {"crf": "30", "b": "0", "deadline": "good", "cpu-used": "4", "row-mt": "1", "tile-columns": "2"},
     "prores_ks": {"profile": "4444", "vendor": "apl0", "alpha_bits": "16"},
     "gif": {},
-    "libwebp_anim": {"quality": "94", "compression_level": "4"},
+    "libwebp_anim": {"quality": "75", "compression_level": "4"},
 }
 FIRST, ENDLESS = {"movflags": "+faststart"}, {"loop": "0"}  # the index stands first; a loop has no end
 CONTAINER = {".mov": FIRST, ".mp4": FIRST, ".gif": ENDLESS, ".webp": ENDLESS}

@@ -49,9 +49,13 @@ class FilmFrames:
                     yield np.asarray(frame.to_ndarray(format="rgb24"), np.uint8)
 
 
+EDGE = 0.15
+"""Width of the soft edge that wipes a loop's start over its end, as a share of the picture's."""
+
+
 @dataclass
 class Loop:
-    """Another source's frames as a loop without a seam: its last `overlap` frames melt into its first ones.
+    """Another source's frames as a loop without a seam: its first frames wipe over its last `overlap` ones.
 
     The loop is that much shorter. Its first frame follows its last one as the source has them, so that nothing jumps when it
     begins anew, and nothing runs backwards.
@@ -82,21 +86,31 @@ class Loop:
 
     def between(self, first: int, last: int) -> Iterator[Frame]:
         for number, frame in enumerate(self.source.between(first, last), first):
-            yield frame if number >= self.overlap else melted(self._tail[number], frame, share(number, self.overlap))
+            if number >= self.overlap:
+                yield frame
+            else:
+                yield melted(self._tail[number], frame, wiped(number, self.overlap, self.size[0])[:, None])
 
 
-def share(number: int, overlap: int) -> float:
-    """How much of the coming frame is in the `number`-th of a loop: from 0 on, smoothly towards 1."""
-    u = number / overlap
-    return u * u * (3 - 2 * u)
+def wiped(number: int, overlap: int, width: int) -> NDArray[np.float32]:
+    """How much of the coming frame each column of the `number`-th of a loop has, (width,), 0..1.
+
+    A soft edge crosses from left to right; two pictures lie over each other nowhere else, so that words stay words.
+    """
+    across = (np.arange(width) + 0.5) / width
+    return np.clip((number / overlap * (1 + EDGE) - across) / EDGE, 0.0, 1.0).astype(np.float32)
 
 
-def melted(leaving: Frame, coming: Frame, amount: float) -> Frame:
-    """Two frames mixed, `amount` 0..1 of the second; coverage is mixed too, and colours by how much each covers."""
+def melted(leaving: Frame, coming: Frame, amount: float | NDArray[np.float32]) -> Frame:
+    """Two frames mixed, `amount` 0..1 of the second (a number, or columns x 1).
+
+    Coverage is mixed too, and colours by how much each covers.
+    """
     a, b = leaving.astype(np.float32), coming.astype(np.float32)
     if leaving.shape[2] == 3:
-        return np.asarray(np.round(a + (b - a) * np.float32(amount)), np.uint8)
-    wa, wb = a[..., 3:] * (1 - amount), b[..., 3:] * amount
+        return np.asarray(np.round(a + (b - a) * np.asarray(amount, np.float32)), np.uint8)
+    second = np.asarray(amount, np.float32)
+    wa, wb = a[..., 3:] * (1 - second), b[..., 3:] * second
     cover = wa + wb
     colour = (a[..., :3] * wa + b[..., :3] * wb) / np.maximum(cover, 1e-6)
     return np.asarray(np.round(np.concatenate([colour, cover], axis=2)), np.uint8)
