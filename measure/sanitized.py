@@ -2,7 +2,8 @@
 
 `python -m measure.sanitized TOOL SUBJECT NOTES`.  CuPy's memory pool is off, so that every array is an allocation of its own:
 an access past its end, or a read of what nobody wrote, shows.  A subject verifies its kernels at small and odd sizes as always;
-then one launch of each is timed.  NOTES gets the entry points that were launched, and why the subject broke off or cannot run.
+then one launch of each is timed; the ladders' rungs run one by one (`measure.sanitized_rungs`).
+NOTES gets the entry points that were launched, and why the subject broke off or cannot run.
 """
 
 from __future__ import annotations
@@ -14,28 +15,25 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from kernels.attention.problem import Attention
 from kernels.build import compile_source
-from kernels.catalogue import Problem
-from kernels.gemv.problem import GemvProblem
-from measure import patterns
+from measure import mma_roof, patterns
 from measure.brief import BRIEF
 from measure.errors import Unsupported
 from measure.files import write_text
+from measure.sanitized_rungs import LADDERS, RUNGS
 from measure.subjects import SUBJECTS
 
 OTHERS: Mapping[str, Callable[[], None]] = {"patterns": patterns.launch_all}
 """What is no subject but launches kernels."""
 
-RUN = (*(subject.name for subject in SUBJECTS if not subject.needs), *OTHERS)
-"""Everything that can be run; what needs another subject only counts the same launches again."""
+PROBES = {one.name: one for one in (mma_roof.MMA, mma_roof.WGMMA)}
+"""The tensor cores' probes, which the subject of the bf16 ladder launches."""
+
+RUN = (*(subject.name for subject in SUBJECTS if not subject.needs and subject.name not in LADDERS), *OTHERS, *PROBES, *RUNGS)
+"""Everything that can be run; what needs another subject launches the same again; of a ladder each rung runs by itself."""
 
 SMALL: Mapping[str, Mapping[str, Any]] = {
-    "measure.ladders": {"QUICK_PROBLEM": Problem(256, 256, 64)},
-    "measure.gemm_bf16": {"QUICK_PROBLEM": Problem(256, 512, 256)},
     "measure.mma_roof": {"LAUNCH_SECONDS": 0.0},
-    "measure.attention": {"QUICK_PROBLEM": Attention(1, 1, 256)},
-    "measure.gemv": {"QUICK_PROBLEM": GemvProblem(64, 4096), "LEAST_ROWS": 64, "FITS_NOT": 0},
     "measure.streams": {"QUICK_SIZE": 1 << 20, "LEAST_L2": 0},
     "measure.all_reduce": {"QUICK_SIZES": (1 << 10, 1 << 19)},
     "measure.all_reduce_group": {"HELD": 0.0},
@@ -88,17 +86,21 @@ def _collect(name: str) -> None:
     from measure.subject import Bench
     from measure.timing import Stopwatch
 
-    if name in OTHERS:
-        OTHERS[name]()
+    if name in OTHERS or name in RUNGS:
+        {**OTHERS, **RUNGS}[name]()
         return
     for module, values in SMALL.items():
         for attribute, value in values.items():
             setattr(importlib.import_module(module), attribute, value)
     hardware = require_gpu()
+    bench = Bench(hardware, BRIEF, True, Stopwatch(hardware), lambda words: None, throttle_reasons)
+    if name in PROBES:
+        mma_roof.collect(bench, PROBES[name])
+        return
     subject = next(one for one in SUBJECTS if one.name == name)
     if hardware.capability < subject.min_arch:
         raise Unsupported(f"needs compute capability {subject.min_arch / 10:.1f}")
-    subject.collect(Bench(hardware, BRIEF, True, Stopwatch(hardware), lambda words: None, throttle_reasons))
+    subject.collect(bench)
 
 
 def _plant(tool: str) -> None:
