@@ -206,8 +206,8 @@ def numbers_of(source: str) -> Iterator[tuple[int, Decimal, str, int]]:
                 name(value, ast.unparse(key) if key is not None else "")
         elif isinstance(node, ast.arguments):
             optional = [*node.posonlyargs, *node.args][-len(node.defaults) :] if node.defaults else []
-            for given, value in zip([*optional, *node.kwonlyargs], [*node.defaults, *node.kw_defaults], strict=True):
-                name(value, given.arg)
+            for given, default in zip([*optional, *node.kwonlyargs], [*node.defaults, *node.kw_defaults], strict=True):
+                name(default, given.arg)
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
             written = (ast.get_source_segment(source, node) or "0").replace("_", "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import sys
 from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN, Decimal
 from itertools import pairwise
@@ -36,6 +37,12 @@ from scenes.stage.transitions.cut import KINDS
 from scenes.stage.type import HEADLINE, NUMBER
 from scenes.stage.ways import Packets
 from scenes.stage.world import World
+
+HELPERS = Path(__file__).parent / "helpers"
+sys.path.insert(0, str(HELPERS))
+import laid_out  # noqa: E402
+from staging import small_frames  # noqa: E402
+from staging import staged as keyed  # noqa: E402
 
 WIDTH, HEIGHT = 480, 270
 SONG = tracks.default().timeline
@@ -268,16 +275,11 @@ def test_no_measured_figure_is_typed_in() -> None:
 
 
 @REEL
-def test_every_second_beat_is_laid_out(row: Row, monkeypatch: pytest.MonkeyPatch) -> None:
-    rules = beside("test_stage_layout_film")
-    scene = rules.staged(row, "nvidia-h200")
-    monkeypatch.setattr(rules.Canvas, "inked", False)
-    found = []
-    for beat in np.arange(1.0, scene.clock.beats, 2.0):
-        pixels = np.zeros((rules.HEIGHT, rules.WIDTH), np.uint32)
-        scene.paint(scene.clock.frame(float(beat)), pixels)
-        placed = [box for box in scene.placed if box.kind != "lyric-lit"]
-        found += [f"beat {beat:g}: {fault}" for fault in rules.faults(placed, pixels)]
+def test_every_second_beat_is_laid_out(row: Row) -> None:
+    """As the film's scenes."""
+    with small_frames(laid_out.WIDTH, laid_out.HEIGHT):
+        scene = keyed(row, "nvidia-h200", timeline=SONG)
+    _, found = laid_out.over(scene, np.arange(1.0, scene.clock.beats, 2.0))
     assert not found, "\n".join(found)
 
 
