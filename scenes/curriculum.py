@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import ClassVar
 
+import numpy as np
+
 from audio import tracks
 from measure.records import Rung
 from scenes import film
 from scenes.props import credits
 from scenes.props.cube import Cube, Vector
-from scenes.props.end_card import FACING, EndCard
+from scenes.props.end_card import FACING, Beam, EndCard
 from scenes.props.places import Place, Road
 from scenes.props.rungs import problem
 from scenes.props.sentence import Sentence
@@ -20,17 +22,18 @@ from scenes.props.signs import Signs
 from scenes.props.stairs import Stairs, one_by_one
 from scenes.stage.camera import Camera
 from scenes.stage.hud import Lamps, Ratio
-from scenes.stage.keys import Path, Track, linear, pulse, ramp, smooth, window
+from scenes.stage.keys import Path, Track, arrive, linear, pulse, ramp, smooth, window
 from scenes.stage.overlay import Item, Text
-from scenes.stage.palette import TEXT, THREAD
+from scenes.stage.palette import QUIET, THREAD
 from scenes.stage.passage import Passage, Scenery
-from scenes.stage.type import FACT, LABEL, SMALL
+from scenes.stage.type import FACT, LABEL, SMALL, Style
 from scenes.stage.world import Fog, Ground, Light, World
 
 LEFT, VALUES = 96, 440  # left edges of the credits' labels and of what is said of them
+NAMED, ROLE, SAID = Style("InterDisplay-Bold", 76), Style("InterDisplay-Medium", 34, QUIET), Style("InterDisplay-Medium", 38)
 FRONT = 110.0  # y of the staircase's front, world units
 CUBE = 3.0
-OVERVIEW = (0.0, FRONT, -25.0, 205.0, 0.0, 12.0)  # keys of the view that shows the whole path
+OVERVIEW = (0.0, FRONT, -27.0, 205.0, 0.0, 12.0)  # keys of the view that shows the whole path
 
 
 class Curriculum(Passage):
@@ -53,10 +56,11 @@ class Curriculum(Passage):
         self.stairs = Stairs(self.data, FRONT, self._steps_lit(), seen, rated=rated)
         self.prop(Scenery(self._light), self.stairs, Cube(self._thread, CUBE, self._stretch, 0.8))
         gone = self.at(*self.climbs) + 0.1
-        signs = Track(0.0).to(1.0, self.at(*self.back), 0.7).to(0.0, gone, 0.5)
+        signs = Track(0.0).to(1.0, self.at(*self.back) + 0.25, 0.5).to(0.0, gone, 0.5)
         there = Track(0.0).to(1.0, self.at(*self.back) - 0.5, 1.5).to(0.0, gone + 1.0, 1.0)
         x, y, z, *orbit = OVERVIEW
-        self.road: Road = self.prop(Road(self._places(), Camera.orbit((x, y, z), *orbit), self._place_lit, signs, there))
+        whole = Camera.orbit((x, y, z), *orbit)
+        self.road: Road = self.prop(Road(self._places(), whole, self._place_lit, signs, there, self.view))
 
         # The head-up display stays for the rates and leaves before the path opens; so do the rates.
         self.hud_shown.to(0.0, self.at(1, 3.75), 0.75)
@@ -68,6 +72,7 @@ class Curriculum(Passage):
         about = [words for words in (problem(self.data), *self.footer().split(" · ")) if words]
         self.card = EndCard(self.stairs, about)
         self.prop(Signs(self.card.signs(self.at(*self.last))))
+        self.prop(Beam(self.stairs.top, Track(0.0).to(1.0, self.at(*self.last) + 1.0, 1.0, arrive)))
         self.camera_at = self._travel()
 
         # After the last hit the light goes; what is left is the thread.
@@ -145,25 +150,29 @@ class Curriculum(Passage):
         whole, climbs = OVERVIEW, self.at(*self.climbs)
         near, far = self.road.feet[0].tolist(), self.road.feet[len(self.road.rows[0]) - 1].tolist()  # the first row's ends
         reach = 0.7 * math.dist(near, Camera.orbit(whole[:3], *whole[3:]).eye)
-        path = Path([
+        keys = [
             (self.at(1), (x - 4.0, y, z - 1.5, 34.0, 16.0, 3.0)),
             (self.at(1, 2.2), (1.0, y, 12.0, 80.0, 7.0, 4.5)),
             (self.at(1, 3), (0.5, y, 12.0, 85.0, 5.0, 5.0)),
-            (self.at(*self.back), (0.45 * near[0], near[1], -0.5, reach, 3.0, 17.0)),
-            (self.at(2, 2.5), (0.35 * far[0], far[1], -2.0, 1.15 * reach, -2.0, 16.0)),
-            (self.at(2, 4.0), (*whole[:3], whole[3], -1.2, whole[5])),
-            (climbs - 0.25, (*whole[:3], whole[3] + 1.0, 0.8, whole[5])),
+            (self.at(*self.back), (0.45 * near[0], near[1], 2.0, reach, 3.0, 20.0)),
+            (self.at(2, 2.5), (0.35 * far[0], far[1], 0.0, 1.15 * reach, -2.0, 17.0)),
+            (self.at(2, 4.0), (*whole[:3], whole[3] + 1.0, -1.2, whole[5])),
+            (climbs - 0.25, (*whole[:3], whole[3] - 1.0, 0.8, whole[5])),
             (climbs + 1.75, (-62.0, y, 0.0, 194.0, 2.0, 8.0)),
             (self.at(*self.up), (-60.0, y, 2.0, 187.0, 9.0, 6.5)),
             (self.at(5, 3.75), (*card, distance * 1.12, FACING + 5.0, 5.0)),
             (self.at(*self.last), (*card, distance * 1.02, FACING + 2.0, 4.0)),
             (self.clock.beats, (*card, distance, FACING, 4.0)),
             (self.clock.beats + max(self.tail, 1.0), (*card, distance * 0.985, FACING - 1.5, 4.0)),
-        ])  # fmt: skip
+        ]  # fmt: skip
+        turn, (start, down) = Path(keys), (keys[0][0], keys[1][0])  # down from the top it turns about the stairs
+        keys[1:1] = [(beat, tuple(turn(beat).tolist())) for beat in np.linspace(start, down, 6).tolist()[1:-1]]
+        views = [(beat, Camera.orbit(key[:3], *key[3:])) for beat, key in keys]
+        path = Path([(beat, (*view.eye, *view.target)) for beat, view in views])  # so no row swings through the song's words
 
         def camera(beat: float) -> Camera:
-            tx, ty, tz, distance, azimuth, elevation = path(beat)
-            return Camera.orbit((tx, ty, tz), distance, azimuth, elevation)
+            a, b, c, *target = path(beat)
+            return Camera((a, b, c), (target[0], target[1], target[2]))
 
         return camera
 
@@ -192,20 +201,19 @@ class Curriculum(Passage):
 
     def _roll_credits(self) -> None:
         """The GPU, then a table: its rows come in one run, and all of them leave for the last flight."""
-        begin, out = self.at(*self.climbs) + 0.5, self.at(*self.up) + 0.5
+        begin, out = self.at(*self.climbs) + 0.5, self.at(*self.up) + 0.3
 
         def roll() -> Sequence[Item]:
             own = self.timeline.title == tracks.default().timeline.title
             rows = credits.rows(self.data, own, self.timeline.title)
-            lead = min(58.0, 600.0 / max(len(rows), 1))
-            items: list[Item] = [Text(self.data.device.name, FACT.sized(64), LEFT, 140, opacity=window(begin, out))]
+            lines = credits.set_out(rows, 262.0)
+            items: list[Item] = [Text(self.data.device.name, NAMED, VALUES, 158, opacity=window(begin, out))]
             drawn = Track(0.0).to(1.0, begin + 0.125 * (len(rows) + 1), 0.125 * len(rows), linear)
-            items.append(credits.Rule(VALUES - 36, 186, 186 + lead * (len(rows) - 0.2), THREAD, drawn, window(begin, out)))
-            for k, (label, line) in enumerate(rows):
-                y, shown = 218 + lead * k, window(begin + 0.125 * (k + 1), out)
-                items.append(Text(label, SMALL, VALUES - 72, y, "right", shown))
-                parts = [(part, LABEL.coloured(TEXT)) for part in line]
-                items.append(Sentence(parts, VALUES, y, "left", shown))
+            items.append(credits.Rule(VALUES - 36, 226, lines[-1] + 10, THREAD, drawn, window(begin, out)))
+            for k, ((label, line), y) in enumerate(zip(rows, lines, strict=True)):
+                shown = window(begin + 0.125 * (k + 1), out)
+                items.append(Text(label, ROLE, VALUES - 72, y, "right", shown))
+                items.append(Sentence([(part, SAID) for part in line], VALUES, y, "left", shown))
             return items
 
         self.text_later(window(begin, out), roll)

@@ -24,18 +24,8 @@ SUBJECTS = (
     ("launch", "traces.launch", "launch"),
     ("divergence", "traces.divergence", "divergence"),
 )  # fmt: skip
-# What is named where it is there, and not missed where it is not: most of it was measured beside the film's own.
-BESIDE = {
-    "latency_by_size": "latency by size",
-    "gemv_batch": "sixteen vectors",
-    "curves": "curves by size",
-    "launches": "cost of a launch",
-    "divergence_paths": "divergent paths",
-    "streams": "streams",
-    "virtual_all_reduce": "all-reduce on one GPU",
-    "counters": "counters",
-}
 WIDTH = 42  # letters of a line
+LEAD, GAP, TALL = 52.0, 0.4, 566.0  # from line to line at most, before a new label (of a line), of the table; design pixels
 Line = Sequence[str | Figure]
 Row = tuple[str, Line]  # what it is ('' goes on from the row above), and what the measurements say
 
@@ -54,7 +44,7 @@ class Rule:
     def draw(self, canvas: Canvas) -> None:
         drawn, opacity = value_at(self.drawn, canvas.beat), value_at(self.opacity, canvas.beat)
         if drawn > 0.004 and opacity > 0.004:
-            canvas.line(self.x, self.top, self.x, self.top + (self.bottom - self.top) * drawn, 5.0, self.colour, opacity)
+            canvas.line(self.x, self.top, self.x, self.top + (self.bottom - self.top) * drawn, 3.0, self.colour, opacity)
 
 
 def rows(data: Dataset, own: bool, song: str) -> list[Row]:
@@ -66,24 +56,30 @@ def rows(data: Dataset, own: bool, song: str) -> list[Row]:
     if run is None:
         told.append(("figures", ["published, or from the datasheet"]))
     else:
-        told.append(("date", [run.date[:10]]))
-        told.append(("driver", [run.driver or "unknown"]))
+        told.append(("measured", [f"{run.date[:10]}, driver {run.driver or 'unknown'}"]))
         software = f"CUDA {run.cuda_driver or 'unknown'} · NVRTC {run.nvrtc or 'unknown'} · CuPy {run.cupy or 'unknown'}"
         told.append(("software", [software]))
         clock = data.get("run.clock")
         if clock is not None:
-            held = f" · {run.notes[0].removeprefix('clock ')}" if run.notes else ""
-            told.append(("SM clock", [figure(clock, 0), f" while running{held}"]))
-        told += wrapped("checked", "each kernel against float64, before and after it was timed")
+            told.append(("SM clock", [figure(clock, 0), " while running"]))
+            told += wrapped("", run.notes[0].removeprefix("clock ")) if run.notes else []
+        told += wrapped("checked", "against float64, before and after timing")
     there = [words or problem(data) for _, key, words in SUBJECTS if data.has(key)]
-    known = {name for name, _, _ in SUBJECTS}
-    there += [
-        BESIDE.get(name, name.replace("_", " ")) for name in (run.subjects if run else ()) if name not in known | {"all_reduce"}
-    ]
     if there:
-        told += wrapped("shown" if run is None else "measured", ", ".join(there))
+        # Beside what the film is made of more may be in the file: the credits say so, the file says what.
+        more = run is not None and not {name for name, _, _ in SUBJECTS} | {"all_reduce"} >= set(run.subjects)
+        told += wrapped("shown" if run is None else "kernels", ", ".join(there) + (", and more" if more else ""))
     told += _others(data)
-    return [*told, *wrapped("song", f"{song}, the project's own" if own else song), *wrapped("pictures", "the project's own")]
+    if own:
+        return [*told, *wrapped("song, pictures", f"{song}; both the project's own")]
+    return [*told, *wrapped("song", song), *wrapped("pictures", "the project's own")]
+
+
+def set_out(told: Sequence[Row], top: float) -> list[float]:
+    """Baselines of the rows in design pixels from `top` down: a label has air above it, and all of them fit."""
+    air = [0.0 if k == 0 or not label else GAP for k, (label, _) in enumerate(told)]
+    lead = min(LEAD, TALL / max(len(told) + sum(air), 1.0))
+    return [top + lead * (k + sum(air[: k + 1])) for k in range(len(told))]
 
 
 def _others(data: Dataset) -> list[Row]:

@@ -7,22 +7,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
+import numpy as np
+
 from scenes.props.cube import Vector
 from scenes.props.signs import Sign
 from scenes.props.stairs import Stairs
 from scenes.stage.claims import figure
 from scenes.stage.keys import Track, arrive, overshoot
-from scenes.stage.palette import COMPUTE, QUIET, TEXT, mix
+from scenes.stage.palette import COMPUTE, QUIET, TEXT, THREAD, mix
 from scenes.stage.plane import TextPlane
-from scenes.stage.type import DESIGN_HEIGHT, DESIGN_WIDTH, FACT, HEADLINE, LABEL
+from scenes.stage.type import DESIGN_HEIGHT, DESIGN_WIDTH, FACT, HEADLINE, LABEL, Style
+from scenes.stage.world import Ribbons, World
 
 WORDS = ("HOW", "KERNELS", "CLIMB")
 SCALE = 22.0  # design pixels of a world unit
-EDGE, TOP, END = 104.0, 262.0, 1814.0  # the title's left edge, its first baseline, the last step's right end, design pixels
+EDGE, TOP, END = 104.0, 256.0, 1814.0  # the title's left edge, its first baseline, the last step's right end, design pixels
 ALONE = 1300.0  # where the thread stands without a staircase
 RAISED = 13.4  # height that the camera looks at, world units
-HIGH, LEAD, BELOW = 4.3, 5.8, 3.9  # capitals of the title, from line to line, and to what stands under it, world units
+HIGH, LEAD, BELOW = 5.2, 6.8, 4.1  # capitals of the title, from line to line, and to what stands under it, world units
 FACING = 3.0  # azimuth of the camera, and of the letters
+
+HEIGHT, PIECES = 26.0, 24  # of the beam, world units; pieces of which each has an opacity of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +72,33 @@ class EndCard:
         low, high = (figure(rate, 2 if rate.quantity.value < 1 else 1) for rate in (rates[0], rates[-1]))
         x, y, z = self.place(len(WORDS) - 1)
         words = f"{low.numeral} → {high.text}" if len(rates) > 1 else high.text
-        plane = TextPlane.standing(words, FACT.coloured(COMPUTE), (x, y, z - BELOW), 1.75, FACING)
+        plane = TextPlane.standing(words, FACT.coloured(COMPUTE), (x, y, z - BELOW), 1.9, FACING)
         return [replace(plane, figure=high)]
 
     def facts(self) -> list[TextPlane]:
         """The range of the rates and the lines about it."""
         x, y, z = self.place(len(WORDS) - 1)
-        style = LABEL.coloured(mix(QUIET, TEXT, 0.4))
-        places = [(x, y, z - BELOW - 2.5 - 2.1 * k) for k in range(len(self.about))]
+        style = Style("InterDisplay-Medium", LABEL.size, mix(QUIET, TEXT, 0.4))
+        places = [(x, y, z - BELOW - 2.8 - 2.15 * k) for k in range(len(self.about))]
         lines = zip(self.about, places, strict=True)
         return [*self._rates(), *(TextPlane.standing(words, style, at, 1.15, FACING) for words, at in lines)]
+
+
+@dataclass(frozen=True, slots=True)
+class Beam:
+    """The thread's way on: a line of its light from `foot` up and out of the picture, as far as `risen` 0..1, ever fainter."""
+
+    foot: Vector
+    risen: Callable[[float], float]
+
+    def draw(self, world: World, beat: float) -> None:
+        risen = self.risen(beat)
+        if risen <= 0.004:
+            return
+        heights = np.linspace(0.0, HEIGHT * risen, PIECES + 1)
+        points = np.array(self.foot) + heights[:, None] * (0.0, 0.0, 1.0)
+        fade = (1.0 - heights[:-1] / HEIGHT) ** 1.5
+        world.add(Ribbons.of(points[:-1], points[1:], 0.34, mix(THREAD, TEXT, 0.15), 0.85 * fade, 0.9 * fade))
 
 
 def _nth(facts: Callable[[], Sequence[TextPlane]], k: int, beat: float) -> TextPlane:

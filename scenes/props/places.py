@@ -22,8 +22,10 @@ Bit = tuple[float, float, float, float, float, float, Colour]  # least corner x,
 IDLE, DATA, WORK = mix(STEEL, TEXT, 0.25), mix(PLATE, MEMORY, 0.6), mix(PLATE, COMPUTE, 0.8)
 # In the picture that shows all of them, design pixels: middles of the outermost columns, baseline of the nearest row's names,
 # from row to row; capitals of a name and of a chapter, half of an emblem's pad, air between them, way to the next row.
-FIRST, LAST, BOTTOM, LEADING = 268.0, 1652.0, 826.0, 146.0
-CAP, CHAPTER, HALF, AIR, BESIDE = 29.0, 26.0, 52.0, 7.0, 158.0
+FIRST, LAST, BOTTOM, LEADING = 268.0, 1652.0, 826.0, 143.0
+CAP, CHAPTER, HALF, AIR, BESIDE = 29.0, 26.0, 45.0, 7.0, 158.0
+LYRIC = 876.0  # the song's words begin below
+EDGE, LARGE = 60.0, 62.0  # a name comes over so many design pixels inside the frame; it is gone with capitals so high
 
 
 def _row(count: int, heights: Sequence[float], colours: Sequence[Colour], y: float = -0.15) -> list[Bit]:
@@ -98,6 +100,7 @@ class Road:
     There all emblems and names are of one size, and every row spans the picture, one from left to right and the next one back,
     so that it begins where the row before ended; the last one ends on the right. `lit(k, beat)` 0..1 is the light of
     the k-th place of the film, `signs(beat)` the opacity of names, `there(beat)` 0..1 how far emblems stand out of the floor.
+    A name that the frame would cut is not written, nor one too near for `view(beat)`, the camera.
     """
 
     rows: Sequence[Sequence[Place]]
@@ -105,6 +108,7 @@ class Road:
     lit: Callable[[int, float], float]
     signs: Callable[[float], float]
     there: Callable[[float], float]
+    view: Callable[[float], Camera]
     feet: Floats = field(init=False)  # (places, 3) middles of the pads
     _planes: list[tuple[int, TextPlane]] = field(init=False, default_factory=list)
     _boxes: Boxes = field(init=False)
@@ -191,8 +195,26 @@ class Road:
             world.add(Ribbons.of(a[seen], (a + (b - a) * come)[seen], 0.42, mix(PLATE, THREAD, 0.85), there, 0.55, floor=True))
         shown = self.signs(beat)
         if shown > 0.004:
+            whole = self._whole(self.view(beat))
             for which, plane in self._planes:
-                world.add(plane.shown(shown * (0.55 + 0.45 * float(lit[which])), 0.25))
+                if whole[which] > 0.004:
+                    world.add(plane.shown(shown * float(whole[which]) * (0.55 + 0.45 * float(lit[which])), 0.25))
+
+    def _whole(self, camera: Camera) -> Floats:
+        """(places,) 1 where name and chapter stand in the picture whole, 0 where one is cut or too near; smooth between."""
+        at = np.array([plane.at for _, plane in self._planes])
+        half = np.array([(plane.width / 2, 0.0, 0.0) for _, plane in self._planes])
+        up = np.array([(0.0, 0.0, plane.height) for _, plane in self._planes])
+        left, right, top, foot = (
+            camera.project(points, DESIGN_WIDTH, DESIGN_HEIGHT) for points in (at - half, at + half, at + up, at)
+        )
+        room = np.minimum(left[:, 0], DESIGN_WIDTH - right[:, 0])
+        room = np.minimum(np.minimum(room, top[:, 1]), (LYRIC - foot[:, 1]) * 4.0)
+        near = (LARGE - (foot[:, 1] - top[:, 1])) / (0.25 * LARGE)
+        kept = np.clip(np.minimum(room / EDGE, near), 0.0, 1.0) * (foot[:, 2] > camera.near)
+        whole = np.ones(len(self.feet))
+        np.minimum.at(whole, [which for which, _ in self._planes], kept * kept * (3.0 - 2.0 * kept))
+        return whole
 
 
 def _standing(name: str, foot: Floats, scale: float) -> list[tuple[float, ...]]:
