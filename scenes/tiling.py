@@ -10,16 +10,17 @@ import numpy as np
 
 from measure.roofline_model import LEVELS
 from scenes.props.cube import Cube, Vector
-from scenes.props.piles import DEEP, FRONT, SIZE, Pile, weighed
+from scenes.props.piles import DEEP, FRONT, SIZE, Pile
 from scenes.props.rungs import LEVEL_NAMES, find, problem
 from scenes.props.tiles import LOADS, LOADS_SAID, SIDE, THREAD, Door, Threads, Tiles, Times, names
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
+from scenes.stage.digits import Counter
 from scenes.stage.keys import Path, Track, arrive, overshoot, ramp, smooth, window
 from scenes.stage.overlay import Item, Number, Text
 from scenes.stage.palette import MEMORY, TEXT
 from scenes.stage.passage import Passage, Scenery
-from scenes.stage.type import FACT, LABEL, NUMBER, SMALL, Align
+from scenes.stage.type import LABEL, NUMBER, SMALL, Align
 from scenes.stage.world import Fog, Ground, Light, World
 
 LEFT, RIGHT = 96, 1824
@@ -56,7 +57,7 @@ class Tiling(Passage):
         self.say_the_wait()
         self.count_the_uses()
 
-        # Bars 5 and 6: the same product by three rungs, and the bytes that each of them moved.
+        # Bars 5 and 6: the same product by three rungs, one a beat, and the bytes that each of them moved.
         self.piles = self.pile_up()
         self.prop(*self.piles, Cube(self.thread, THREAD, emission=0.8))
         self.say_the_bytes()
@@ -64,8 +65,8 @@ class Tiling(Passage):
         self.finish()
 
     def lands(self, which: int) -> float:
-        """The beat on which a rung's pile stands: bar 5, its third beat, bar 6."""
-        return self.contrast + 2.0 * which
+        """The beat on which a rung's pile stands: on bar 5, one a beat, so that what is said of them stands for a bar."""
+        return self.contrast + which
 
     def thread(self, beat: float) -> Vector:
         """With its threads until bar 5; then from pile to pile."""
@@ -119,56 +120,58 @@ class Tiling(Passage):
         return len(self.levels()) > 1 and self.data.has(self.bytes_of(rung, True))
 
     def say_the_bytes(self) -> None:
-        """Under each pile its rung; of the newest its bytes at both levels, counting on from the one before, and what it is."""
-        end = self.clock.beats + 9.0
-        if not any(pile.known for pile in self.piles):
-            shown = window(self.contrast - 0.2, end)
-            self.text(Text(f"bytes not measured on {self.data.device.name}", LABEL, LEFT, 312, opacity=shown))
-            self.text(Text("outlines: loads counted for the tiles drawn", SMALL, LEFT, 360, opacity=shown))
-            for which, words in enumerate(LOADS_SAID):
-                last = self.lands(which + 1) - 0.8 if which + 1 < len(LOADS) else end
-                self.text(Text(words, FACT, LEFT, 262, opacity=window(self.lands(which) - 0.4, last, 0.3)))
+        """What the piles are; over the first and the last that is known its bytes; under each its rung and what it changed."""
+        end, known = self.clock.beats + 9.0, [which for which, pile in enumerate(self.piles) if pile.known]
+        shown = window(self.contrast - 0.2, end, 0.3)
+        if known:
+            self.text_later(shown, lambda: self.legend(RUNGS[known[0]], shown))
+        else:
+            self.text(Text(f"bytes not measured on {self.data.device.name}", LABEL, LEFT, 262, opacity=shown))
+            self.text(Text("outlines: loads counted for the tiles drawn", SMALL, LEFT, 310, opacity=shown))
         for which, name in enumerate(RUNGS):
-            start = self.lands(which) - 0.5
-            seen = window(max(start, self.contrast + 1.75), end, 0.4)  # once its line has been sung
+            seen = window(max(self.lands(which), self.contrast + 1.75) - 0.25, end, 0.4)  # once its line has been sung
             self.text_later(seen, partial(self.name_pile, which, name, seen))
-            if self.piles[which].known:
-                after = [self.lands(k) - 0.5 for k in range(which + 1, len(RUNGS)) if self.piles[k].known]
-                now = window(start, min(after, default=end) - 0.3, 0.3)  # gone when the next comes
-                self.text_later(now, partial(self.bytes_moved, which, now))
+        for which in {*known[:1], *known[-1:]}:
+            now = window(self.lands(which) - 0.25, end, 0.3)
+            self.text_later(now, partial(self.weigh, which, known[0], now))
+
+    def legend(self, rung: str, shown: Callable[[float], float]) -> Sequence[Item]:
+        near, *far = (LEVEL_NAMES.get(level, level) for level in self.levels())
+        lines = ["bytes for the same product", f"pile: through the {near}"]
+        lines += [f"plate before it: from {far[0]}"] if self.brought(rung) else []
+        lines += [f"{self.read(self.bytes_of(rung)).quantity.source} · {problem(self.data)}"]
+        rows = zip(lines, (LABEL.coloured(TEXT), SMALL, SMALL, SMALL), strict=False)
+        return [Text(line, style, RIGHT, BIG - 8 + 38 * k, "right", shown) for k, (line, style) in enumerate(rows)]
+
+    def weigh(self, which: int, first: int, now: Callable[[float], float]) -> Sequence[Item]:
+        """A pile's bytes over it, counting on from those of the first."""
+        moved, pile = self.read(self.bytes_of(RUNGS[which])), self.piles[which]
+        counted = Track(0.0).to(1.0, self.lands(which) + 0.25, 0.9, arrive)
+        start = self.value(RUNGS[first]) * 1e-9 if which != first else 0.0
+        value = figure(moved, 0 if moved.quantity.value > 1e11 else 1, "GB", 1e-9)
+        at = (pile.x, 0.0, pile.full() + THREAD + 0.3)  # over the thread on it
+        return [Counter(value, counted, NUMBER.coloured(MEMORY), 0, 0, "centre", now, start, at)]
 
     def name_pile(self, which: int, name: str, seen: Callable[[float], float]) -> Sequence[Item]:
         rung, at = find(self.data, name), (PILES[which], -SIZE[1] / 2 - FRONT - DEEP, 0.0)
-        return [Text(rung.title if rung else f"{name} not measured", SMALL.coloured(TEXT), 0, 48, "centre", seen, at)]
+        lines = [rung.title if rung else f"{name} not measured", *self.what_it_did(which)]
+        style = (SMALL.coloured(TEXT), SMALL, SMALL)
+        return [Text(line, style[k], 0, 48 + 40 * k, "centre", seen, at) for k, line in enumerate(lines)]
 
-    def bytes_moved(self, which: int, now: Callable[[float], float]) -> Sequence[Item]:
-        name, before = RUNGS[which], [r for r, pile in zip(RUNGS[:which], self.piles, strict=False) if pile.known]
-        counted = Track(0.0).to(1.0, self.lands(which) + 0.25, 0.9, arrive)
-        moved, near, *far = self.read(self.bytes_of(name)), *(LEVEL_NAMES.get(level, level) for level in self.levels())
-        words = (f"the pile: through the {near}", f"{moved.quantity.source} · {problem(self.data)}")
-        start = self.value(before[-1]) * 1e-9 if before else 0.0
-        items: list[Item] = [
-            Text(self.what_it_did(name, before), LABEL.coloured(TEXT), LEFT, 240, "left", now),
-            *weighed(moved, start, counted, words, RIGHT, "right", now),
-        ]
-        if self.brought(name):
-            came = self.read(self.bytes_of(name, True))
-            start = self.value(before[-1], True) * 1e-9 if before and self.brought(before[-1]) else 0.0
-            items += weighed(came, start, counted, (f"the plate: from {far[0]}", came.quantity.source), LEFT, "left", now)
-        return items
-
-    def what_it_did(self, name: str, before: Sequence[str]) -> str:
-        """In words: of the first the comparison, of a tile in shared memory whether a cache did as much, else its change."""
-        rung = find(self.data, name)
-        if not before or rung is None:
-            return "bytes for the same product"
-        if name == "shared" and self.brought(name) and self.brought(before[-1]):
-            near, far = self.levels()
-            kept = "L1" if near == "load_path" else LEVEL_NAMES.get(near, near)  # what lies between the two levels
-            as_before = self.value(name, True) > SAME * self.value(before[-1], True)
-            said = f"{kept} had kept them: as many come" if as_before else "fewer come"
-            return f"{said} from {LEVEL_NAMES.get(far, far)}"
-        return rung.change
+    def what_it_did(self, which: int) -> Sequence[str]:
+        """In words, beside the first that is known: whether fewer bytes came from the level behind, and who had kept them."""
+        known = [k for k, pile in enumerate(self.piles) if pile.known]
+        if not known:
+            return LOADS_SAID[which]
+        if which not in known[1:]:
+            return ()
+        behind = self.brought(RUNGS[which]) and self.brought(RUNGS[known[0]])
+        near, far = (*self.levels(), "")[:2]
+        fewer = self.value(RUNGS[which], behind) < SAME * self.value(RUNGS[known[0]], behind)
+        level = far if behind else near
+        said = f"{'fewer' if fewer else 'no fewer'} from {LEVEL_NAMES.get(level, level)}"
+        kept = "L1" if near == "load_path" else LEVEL_NAMES.get(near, near)  # what lies between the two levels
+        return (said,) if fewer or not behind else (f"{said}:", f"{kept} had kept them")
 
     # ---- words ----------------------------------------------------------------------------------------------------------
 
@@ -182,13 +185,13 @@ class Tiling(Passage):
         if self.data.has("latencies.dram.cycles"):
             self.text_later(first, lambda: self.latency("dram", "DRAM", LEFT, "left", first))
         if self.data.has("latencies.shared.cycles"):
-            self.text_later(second, lambda: self.latency("shared", "shared memory", RIGHT, "right", second))
+            self.text_later(second, lambda: self.latency("shared", "shared-memory", RIGHT, "right", second))
 
     def latency(self, level: str, name: str, x: float, align: Align, shown: Callable[[float], float]) -> Sequence[Item]:
         cycles = figure(self.read(f"latencies.{level}.cycles"), 0)
         return [
             Number(cycles, NUMBER.sized(64), x, BIG, align, shown),
-            Text(f"a load from {name}", SMALL, x, FINE, align, shown),
+            Text(f"a {name} load", SMALL, x, FINE, align, shown),
             Text(cycles.source, SMALL, x, FINER, align, shown),
         ]
 
@@ -214,7 +217,7 @@ class Tiling(Passage):
         rung = find(self.data, "shared")
         options = rung.builds[0].options if rung and rung.builds else ()
         tile = next((int(option.split("=")[1]) for option in options if option.startswith("-DTILE=")), None)
-        kernel = f", the kernel's are {tile} × {tile}" if tile else ""
+        kernel = f"; kernel: {tile} × {tile}" if tile else ""
         return [Text(f"drawn {SIDE} × {SIDE}{kernel}", SMALL, LEFT, FINER, "left", shown)]
 
     def light(self, world: World, beat: float) -> None:
@@ -230,13 +233,13 @@ class Tiling(Passage):
             (2, (0.0, 0.5, 2.4, 26.5, 10, 16)),
             (4, (0.0, -4.0, 4.4, 21.0, 4, 12)),
             (6, (0.4, -4.0, 4.3, 19.8, 10, 13)),
-            (8, (0.6, 0.7, 2.0, 19.8, -12, 29)),
-            (12, (0.7, 0.4, 2.1, 19.2, 0, 29)),
-            (15, (0.8, 0.2, 2.2, 18.5, 10, 27)),
-            (16.3, (25.2, 0.0, 3.7, 25.5, 18, 9)),
-            (20, (27.5, 0.0, 3.6, 25.2, 6, 8)),
-            (22.5, (27.5, 0.0, 3.6, 24.6, -4, 8)),
-            (24, (30.0, 0.0, 3.2, 17.0, -14, 9)),
+            (8, (0.9, 0.7, 2.0, 19.8, -12, 29)),
+            (12, (1.15, 0.4, 2.0, 19.4, 0, 29)),
+            (15, (1.3, 0.2, 2.1, 18.9, 10, 27)),
+            (16.3, (25.6, 0.0, 3.1, 28.5, 16, 9)),
+            (18, (27.2, 0.0, 3.1, 27.8, 7, 8)),
+            (22.5, (27.2, 0.0, 3.1, 26.2, -5, 8)),
+            (24, (30.0, 0.0, 3.0, 17.0, -14, 9)),
         ])  # fmt: skip
 
         def camera(beat: float) -> Camera:

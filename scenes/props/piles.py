@@ -10,14 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from measure.dataset import Reading
 from scenes.props.cube import Vector
-from scenes.stage.claims import figure
-from scenes.stage.digits import Counter
 from scenes.stage.keys import Track
-from scenes.stage.overlay import Item, Text
 from scenes.stage.palette import MEMORY, PLATE, QUIET, mix
-from scenes.stage.type import NUMBER, SMALL, Align
 from scenes.stage.world import Boxes, Ribbons, World
 
 TALLEST = 5.4  # height of the pile of `most` bytes, world units
@@ -101,15 +96,3 @@ class Pile:
         a = np.concatenate([foot, lid, foot])
         b = np.concatenate([np.roll(foot, -1, 0), np.roll(lid, -1, 0), lid])
         world.add(Ribbons.of(a, b, 0.05, QUIET, shown))
-
-
-def weighed(
-    moved: Reading, start: float, counted: Callable[[float], float], words: tuple[str, str], x: float, align: Align,
-    shown: Callable[[float], float],
-) -> list[Item]:  # fmt: skip
-    """Bytes in GB that count on from `start` (GB), and two lines that say which they are; at x design pixels."""
-    value = figure(moved, 0 if moved.quantity.value > 1e11 else 1, "GB", 1e-9)
-    return [
-        Counter(value, counted, NUMBER.coloured(MEMORY), x, 318, align, shown, start=start),
-        *(Text(line, SMALL, x, y, align, shown) for line, y in zip(words, (368, 406), strict=True)),
-    ]

@@ -33,9 +33,9 @@ FIELD, FIELD_X, FIELD_Y = 12, 10.0, 18.0  # values along a matrix in DRAM; where
 # Loads of a thread for each step of the sum, and in words: its own; of a tile; of one SIDE times as tall, for as many threads
 LOADS = (2.0, 2.0 / SIDE, 1.0 / SIDE + 1.0 / SIDE**2)
 LOADS_SAID = (
-    "each thread loads its own",
-    f"a tile of {SIDE} × {SIDE}: used {SIDE} times",
-    f"{SIDE} outputs a thread: a taller tile",
+    ("each thread", "loads its own"),
+    (f"a tile of {SIDE} × {SIDE}:", f"used {SIDE} times"),
+    (f"{SIDE} outputs a thread:", "a taller tile"),
 )
 STEP = np.arange(SIDE) - (SIDE - 1) / 2
 C_X, A_X, C_Y, B_Y = 2.9, -3.5, -1.2, 4.95  # middles of the tiles

@@ -3,40 +3,39 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from manim import tempconfig
 
-from audio import tracks
-from measure.dataset import MEASUREMENTS, Dataset
-from scenes import film
+from measure.dataset import MEASUREMENTS
 from scenes.props.piles import Pile
 from scenes.props.tiles import DOOR, SHELF, SIDE, TOP, Door, Threads, Tiles, grid
-from scenes.stage.overlay import Placed
+from scenes.stage.digits import Counter
 from scenes.stage.palette import THREAD
-from scenes.stage.passage import Context, Window
-from scenes.stage.world import Boxes, World
+from scenes.stage.world import World
 from scenes.tiling import RUNGS, Tiling
 
-WIDTH, HEIGHT = 320, 180
+sys.path.insert(0, str(Path(__file__).parent / "helpers"))
+import staging
+from staging import boxes, placed, texts
+
 FILE = json.loads((MEASUREMENTS / "nvidia-h200.json").read_text())
 MOVED = {rung["name"]: rung["traffic"] for rung in FILE["ladders"]["gemm_fp32"]["rungs"] if rung["name"] in RUNGS}
 OPENS, USES = 6.0, (8.0, 10.0, 12.0, 14.0)  # "door"; "use", "again", "again", "more" of the song, beats from its line
 
 
 def staged(*specs: str | Path) -> Tiling:
-    scene = Tiling(Context.of(Dataset.open(specs), tracks.default().timeline, film.row("tiling")), Window(0, 0))
-    scene.setup()
-    scene.construct()
+    scene = staging.staged("tiling", *specs)
+    assert isinstance(scene, Tiling)
     return scene
 
 
 @pytest.fixture(autouse=True)
 def small(tmp_path: Path) -> Iterator[None]:
-    with tempconfig({"pixel_width": WIDTH, "pixel_height": HEIGHT, "frame_rate": 30, "media_dir": str(tmp_path)}):
+    with staging.small_frames(320, 180, media=tmp_path):
         yield
 
 
@@ -47,18 +46,6 @@ def scene() -> Tiling:
 
 def prop(scene: Tiling, kind: type) -> object:
     return next(item for item in scene.props if isinstance(item, kind))
-
-
-def boxes(scene: Tiling, beat: float) -> Boxes:
-    world = World()
-    for item in scene.props:
-        item.draw(world, beat)
-    return world.all_boxes()
-
-
-def texts(scene: Tiling, beat: float) -> list[Placed]:
-    scene.paint(scene.clock.frame(beat), np.zeros((HEIGHT, WIDTH), np.uint32))
-    return [placed for placed in scene.placed if placed.opacity > 0.5]
 
 
 def test_the_steps_fall_on_the_words_of_the_song(scene: Tiling) -> None:
@@ -119,14 +106,14 @@ def test_piles_are_as_high_as_the_rungs_bytes(scene: Tiling) -> None:
     piles = [item for item in scene.props if isinstance(item, Pile)]
     tops = np.array([pile.top(23.0)[2] for pile in piles])
     assert tops / tops[0] == pytest.approx(moved / moved[0])
-    assert [pile.rise(lands) for pile, lands in zip(piles, (16.0, 18.0, 20.0), strict=True)] == [1.0, 1.0, 1.0]
+    assert [pile.rise(lands) for pile, lands in zip(piles, (16.0, 17.0, 18.0), strict=True)] == [1.0, 1.0, 1.0]
     drawn = boxes(scene, 23.0)
     for pile, top in zip(piles, tops, strict=True):
         here = (np.abs(drawn.origin[:, 0] - (pile.x - 2.3)) < 1e-4) & (np.abs(drawn.size[:, 0] - 4.6) < 1e-4)
         assert float((drawn.origin + drawn.size)[here, 2].max()) == pytest.approx(top, abs=1e-4)
 
 
-def gigabytes(rung: str, level: str) -> str:
+def gigabytes(rung: str, level: str = "load_path") -> str:
     """As they are written: whole from 100 GB on, else to a tenth."""
     value = MOVED[rung][level]["counters"]["value"] / 1e9
     return f"{value:.{0 if value > 100 else 1}f} GB"
@@ -134,33 +121,58 @@ def gigabytes(rung: str, level: str) -> str:
 
 def test_figures_are_the_files(scene: Tiling) -> None:
     shared, dram = (f"{FILE['latencies'][level]['cycles']['value']:.0f} cycles" for level in ("shared", "dram"))
-    assert {dram, "a load from DRAM"} <= {placed.text for placed in texts(scene, 5.0)}
-    assert {shared, "a load from shared memory", "used × 2", "drawn 4 × 4, the kernel's are 32 × 32"} <= {
-        placed.text for placed in texts(scene, 11.0)
-    }
-    for rung, beat, words in (
-        ("coalesced", 17.0, {"the pile: through the SM load path", "the plate: from L2"}),
-        ("shared", 19.0, {"Shared-memory tile"}),
-        ("tile_1d", 21.5, {"1D tiling", "a thread computes a column of outputs"}),
-    ):
-        said = {placed.text for placed in texts(scene, beat)}
-        assert {gigabytes(rung, "load_path"), gigabytes(rung, "l2"), *words} <= said
+    rungs = {rung["name"]: rung for rung in FILE["ladders"]["gemm_fp32"]["rungs"]}
+    tile = next(o.split("=")[1] for o in rungs["shared"]["builds"][0]["options"] if o.startswith("-DTILE="))
+    assert {dram, "a DRAM load"} <= texts(scene, 5.0)
+    assert {shared, "a shared-memory load", "used × 2", f"drawn 4 × 4; kernel: {tile} × {tile}"} <= texts(scene, 11.0)
+    said = texts(scene, 20.0)
+    assert {"pile: through the SM load path", "plate before it: from L2", *(rungs[name]["title"] for name in RUNGS)} <= said
+    assert {gigabytes(RUNGS[0]), gigabytes(RUNGS[-1])} == {words for words in said if words.endswith("GB")}
+
+
+def test_a_piles_bytes_stand_over_it_and_over_the_thread(scene: Tiling) -> None:
+    """Each counts on from those of the first pile; in the frame it is above the top of its own pile, not beside it."""
+    made = [item for later in scene.texts if hasattr(later, "make") for item in later.make() if isinstance(item, Counter)]
+    assert len(made) == 2
+    for counter, pile in zip(made, [item for item in scene.props if isinstance(item, Pile)][::2], strict=True):
+        assert isinstance(counter.at, tuple)
+        assert counter.at[0] == pile.x and counter.at[2] > pile.full() + 0.86  # the edge of the thread's cube
+    assert made[1].start == pytest.approx(MOVED[RUNGS[0]]["load_path"]["counters"]["value"] / 1e9)
 
 
 @pytest.mark.parametrize(
-    ("from_l2", "said", "shown"),
-    [(16.1e9, "L1 had kept them: as many come from L2", "16.1 GB"), (8.04e9, "fewer come from L2", "8.0 GB")],
+    ("share", "said", "never"),
+    [
+        (1.01, {"no fewer from L2:", "L1 had kept them"}, set()),
+        (0.5, {"fewer from L2"}, {"no fewer from L2:", "L1 had kept them"}),
+    ],
 )
-def test_a_saving_is_told_at_the_level_where_it_was_measured(from_l2: float, said: str, shown: str, tmp_path: Path) -> None:
+def test_a_saving_is_told_at_the_level_where_it_was_measured(
+    share: float, said: set[str], never: set[str], tmp_path: Path
+) -> None:
     """A tile in shared memory may bring no fewer bytes from L2, where L1 had reused them. Where it does, that is said."""
     document = json.loads(json.dumps(FILE))
-    for rung in document["ladders"]["gemm_fp32"]["rungs"]:
-        if rung["name"] in ("coalesced", "shared"):
-            rung["traffic"]["l2"]["counters"]["value"] = 15.9e9 if rung["name"] == "coalesced" else from_l2
+    rungs = {rung["name"]: rung for rung in document["ladders"]["gemm_fp32"]["rungs"]}
+    rungs["shared"]["traffic"]["l2"]["counters"]["value"] = share * MOVED["coalesced"]["l2"]["counters"]["value"]
     path = tmp_path / "other.json"
     path.write_text(json.dumps(document))
-    words = {placed.text for placed in texts(staged(path), 19.0)}
-    assert {said, shown} <= words and len(words & {"L1 had kept them: as many come from L2", "fewer come from L2"}) == 1
+    words = texts(staged(path), 20.0)
+    assert said <= words and not never & words
+
+
+def test_more_bytes_than_before_are_never_called_fewer(tmp_path: Path) -> None:
+    """A ladder drawn at DRAM has no level behind it: the piles' own bytes are compared."""
+    document = json.loads(json.dumps(FILE))
+    ladder = document["ladders"]["gemm_fp32"]
+    ladder["level"] = "dram"
+    rungs = {rung["name"]: rung["traffic"]["dram"]["counters"] for rung in ladder["rungs"] if rung["name"] in RUNGS}
+    for name, value in zip(RUNGS, (4e9, 8e9, 1e9), strict=True):
+        rungs[name]["value"] = value
+    path = tmp_path / "other.json"
+    path.write_text(json.dumps(document))
+    scene = staged(path)
+    assert {"no fewer from DRAM", "fewer from DRAM", "pile: through the DRAM", "4.0 GB", "1.0 GB"} <= texts(scene, 20.0)
+    assert not [pile for pile in scene.props if isinstance(pile, Pile) and pile.behind is not None]
 
 
 def test_plates_are_as_high_as_the_bytes_from_the_level_behind(scene: Tiling) -> None:
@@ -175,8 +187,8 @@ def test_what_nobody_measured_is_an_outline_and_said() -> None:
     tops = np.array([pile.top(23.0)[2] for pile in made.props if isinstance(pile, Pile)])
     # 4 x 4 threads: 2 loads each; 4 + 4 values loaded by 16; with 4 outputs a thread 16 + 4 values for 64 outputs
     assert tops / tops[0] == pytest.approx([1.0, 8 / 32, (20 / 64) / 2])
-    assert "latencies not measured on NVIDIA GeForce RTX 3090" in {placed.text for placed in texts(made, 3.0)}
-    assert "bytes not measured on NVIDIA GeForce RTX 3090" in {placed.text for placed in texts(made, 18.0)}
+    assert "latencies not measured on NVIDIA GeForce RTX 3090" in texts(made, 3.0)
+    assert {"bytes not measured on NVIDIA GeForce RTX 3090", "loads its own", "used 4 times"} <= texts(made, 19.0)
     assert not [claim for claim in made.log.claims if claim.key.startswith(("latencies", "ladders"))]
 
 
@@ -198,9 +210,13 @@ def test_a_load_goes_through_each_counted_pile_on_half_beats() -> None:
     assert len(set(low)) == 4 and low[0] == low[4]  # a quarter of 16 slabs
 
 
-def test_a_caption_is_gone_before_the_next_is_there(scene: Tiling) -> None:
-    for beat in np.arange(16.9, 20.1, 0.05):
-        scene.paint(scene.clock.frame(float(beat)), np.zeros((HEIGHT, WIDTH), np.uint32))
-        said = {placed.text for placed in scene.placed if placed.opacity > 0.02}
-        pairs = ("bytes for the same product", "as many come from L2", "a thread computes a column of outputs")
-        assert sum(any(words.endswith(pair) for words in said) for pair in pairs) <= 1, beat
+@pytest.mark.parametrize("files", [("nvidia-h200",), ("rtx-3090-published",)])
+def test_what_is_said_of_the_piles_stands_for_a_bar(files: tuple[str, ...]) -> None:
+    """All of it is there from beat 18 on, of the passage's 24, and goes as the next passage comes, at 22."""
+    made = staging.staged("tiling", *files, neighbours=True)
+    first = texts(made, 18.1, 0.3)
+    for beat in (19.0, 20.0, 21.0, 21.9):
+        assert {text.text for text in placed(made, beat, 0.3) if text.kind != "clock"} >= {
+            words for words in first if not words.endswith(" GB")
+        }
+    assert len(first) > 8 and not {text for text in texts(made, 22.9, 0.3) if "tile" in text}
