@@ -6,16 +6,14 @@ The cells' values are a small seeded example; the maximum, the sum and the outpu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scenes.props.cube import Vector
 from scenes.props.signs import Sign
-from scenes.stage.claims import Figure
 from scenes.stage.keys import leave, overshoot, ramp
 from scenes.stage.palette import COMPUTE, MEMORY, PLATE, QUIET, STEEL, TEXT, mix
 from scenes.stage.plane import TextPlane
@@ -27,7 +25,7 @@ Floats = NDArray[np.float64]
 CELLS, TILE, ROWS = 24, 3, 4  # cells of the wall's side; keys and queries of a tile
 PITCH, EDGE, DEEP = 0.44, 0.38, 0.3
 LOW = 0.5  # z of the wall's lowest cells
-BAND = 15  # first row, from the top, of the queries that are followed
+BAND = 16  # first row, from the top, of the queries that are followed: a whole number of bands of ROWS
 HERO = BAND + 1
 K_Y, V_Y, PLACE_Y = -2.2, -3.3, -5.6  # y of K, of V and of the square's place in DRAM
 RACE_Y = (-8.9, -10.5, -12.1)  # y of the bars of the race
@@ -102,13 +100,17 @@ class Wall:
         pace = (self.times.refused - self.times.pours) / 12
         return np.asarray(self.times.pours + pace * (row + 0.6 * column / CELLS))
 
+    def dies(self) -> Floats:
+        """Beat at which each cell begins to go, (24, 24): from the upper right corner on."""
+        row, column = np.mgrid[0:CELLS, 0:CELLS]
+        return np.asarray(self.times.dissolves + 2.6 * (CELLS - 1 - column + row) / (2 * CELLS))
+
     def standing(self, beat: float) -> Floats:
         """Size of each cell, 0..1, (24, 24)."""
         row, column = np.mgrid[0:CELLS, 0:CELLS]
         born = self.times.whole - 6.0 + 5.5 * (column + 0.35 * (CELLS - row)) / (1.35 * CELLS)
-        dies = self.times.dissolves + 2.6 * (CELLS - 1 - column + row) / (2 * CELLS)
         grown = _ramps(beat - born, 0.45)
-        return np.asarray(grown * (1.0 - _ramps(beat - dies, 0.4)))
+        return np.asarray(grown * (1.0 - _ramps(beat - self.dies(), 0.4)))
 
     def draw(self, world: World, beat: float) -> None:
         size, leaves = self.standing(beat), self.row_leaves()
@@ -116,18 +118,22 @@ class Wall:
         u = np.where(pouring, _ramps(beat - leaves, 0.9), 0.0)
         refused = ramp(beat, self.times.refused + 0.1, 0.8, leave)  # what came through is dropped with the rest
         size = np.where(u > 0.0, size * (1.0 - refused), size)
+        cold = _ramps(beat - self.dies() + 0.9, 0.9)  # what nobody will store is no work: grey before it goes
         on = size > 0.03
         row, column = np.mgrid[0:CELLS, 0:CELLS]
         x = (column - (CELLS - 1) / 2) * PITCH
         z = LOW + (CELLS - 0.5 - row) * PITCH
         y = np.where(u > 0.0, (PLACE_Y + 1.2 - 0.21 * row) * u, 0.0)
         z = z * (1.0 - u) + 0.2 * u + 1.6 * np.sin(np.pi * u) + 0.9 * refused * (u > 0.0)
-        lit = self.example.weights()
+        z = z - 1.4 * _ramps(beat - self.dies(), 0.4) * (u == 0.0)  # it drops as it goes
+        lit = self.example.weights() * (1.0 - cold)
         warm = np.array(PLATE) + (np.array(COMPUTE) - np.array(PLATE)) * (0.24 + 0.62 * lit)[..., None]
-        colour = warm + (np.array(mix(PLATE, MEMORY, 0.7)) - warm) * u[..., None]
+        warm = warm + (np.array(mix(PLATE, STEEL, 0.8)) - warm) * np.maximum(cold, np.clip(5.0 * u, 0.0, 1.0))[..., None]
+        blue = np.clip(5.0 * u - 1.0, 0.0, 1.0)  # data as soon as it is off the wall; by way of grey: between the two is green
+        colour = warm + (np.array(mix(PLATE, MEMORY, 0.7)) - warm) * blue[..., None]
         edge = np.stack([EDGE * size, (DEEP * (1 - u) + 0.16 * u) * size, (EDGE * (1 - u) + 0.1 * u) * size], -1)
         at = np.stack([x, y, z], -1)
-        glow = (0.06 + 0.34 * lit * (1.0 - u))[on]
+        glow = (0.06 * (1.0 - cold) + 0.34 * lit * (1.0 - u))[on]
         world.add(Boxes.of((at - edge / 2)[on], edge[on], colour[on], glow, 0.6, shadow=0.25))
         self._frame(world, beat)
         self._gate(world, beat)
@@ -202,31 +208,15 @@ class Race:
             for name, y in zip(words, self.y, strict=True)
         ]
 
-    def marks(self, times: Sequence[Callable[[], Figure]]) -> list[Sign]:
-        """How long each bar took, right of its end once it is there."""
 
-        def mark(which: int) -> Sign:
-            @cache
-            def plane() -> TextPlane:
-                at = (RACE_X + RACE * self.shares()[which] + 0.3, self.y[which] - 0.3, 0.04)
-                return replace(TextPlane.standing(times[which]().text, CODE.coloured(TEXT), at, 0.62), figure=times[which]())
-
-            def shown(beat: float) -> float:
-                return ramp(beat, self.start + self.beats * self.shares()[which], 0.3) if beat > self.start else 0.0
-
-            return lambda beat: plane(), shown
-
-        return [mark(which) for which in range(len(self.y))]
-
-
-def names(shown: Callable[[float], float]) -> list[Sign]:
+def names(shown: Callable[[float], float], letters: Callable[[float], float]) -> list[Sign]:
     """DRAM left of it; K left of its row and V right of it, so that the two never meet."""
     blue = CODE.coloured(mix(MEMORY, TEXT, 0.35))
     left, right = -SIDE / 2, SIDE / 2
     return [
         (TextPlane.standing("DRAM", blue, (left - 1.75, K_Y - 0.5, 0.1), 0.8, align="right"), shown),
-        (TextPlane.standing("K", blue, (left - 0.25, K_Y - 0.1, 0.1), 0.75, align="right"), shown),
-        (TextPlane.standing("V", blue, (right + 0.25, V_Y - 0.1, 0.1), 0.75), shown),
+        (TextPlane.standing("K", blue, (left - 0.25, K_Y - 0.1, 0.1), 0.75, align="right"), letters),
+        (TextPlane.standing("V", blue, (right + 0.25, V_Y - 0.1, 0.1), 0.75), letters),
     ]
 
 

@@ -3,40 +3,42 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from manim import tempconfig
 
-from audio import tracks
-from measure.dataset import MEASUREMENTS, Dataset
-from scenes import film
+from measure.dataset import MEASUREMENTS
 from scenes.flash_attention import SLOWER, FlashAttention
 from scenes.props.attention import BAND, CELLS, HERO, ROWS, SIDE, TILE, Dram, Example
 from scenes.props.key_stream import HIGH, O_X, S_X, SHELF, SLOT_Y, TOP
-from scenes.stage.palette import THREAD
-from scenes.stage.passage import Context, Window
-from scenes.stage.world import Boxes, World
+from scenes.props.tile_sweep import FIRST, FLIGHT, STEP
+from scenes.stage.palette import COMPUTE, THREAD
 
-WIDTH, HEIGHT = 320, 180
+sys.path.insert(0, str(Path(__file__).parent / "helpers"))
+
+import staging
+from staging import texts
+
 SQUARE, REFUSED, STREAM, SUMS, RACE = 4.0, 6.0, 12.0, 16.0, 20.0  # "square", its line's last word, "stream", "sums", bar 6
 
 
 def staged(*specs: str | Path) -> FlashAttention:
-    row = film.row("flash-attention")
-    scene = FlashAttention(Context.of(Dataset.open(specs), tracks.default().timeline, row), Window(0, 0))
-    scene.setup()
-    scene.construct()
+    scene = staging.staged("flash-attention", *specs)
+    assert isinstance(scene, FlashAttention)
     return scene
+
+
+def boxes(scene: FlashAttention, beat: float, only: object = None) -> Any:
+    return staging.boxes(scene, beat, None if only is None else [only])
 
 
 @pytest.fixture(autouse=True)
 def small(tmp_path: Path) -> Iterator[None]:
-    with tempconfig({"pixel_width": WIDTH, "pixel_height": HEIGHT, "frame_rate": 30, "media_dir": str(tmp_path)}):
+    with staging.small_frames(320, 180, media=tmp_path):
         yield
 
 
@@ -48,18 +50,6 @@ def scene() -> FlashAttention:
 @pytest.fixture
 def record() -> Any:
     return json.loads((MEASUREMENTS / "nvidia-h200.json").read_text())
-
-
-def boxes(scene: FlashAttention, beat: float, only: object = None) -> Boxes:
-    world = World()
-    for item in scene.props if only is None else [only]:
-        item.draw(world, beat)  # type: ignore[attr-defined]
-    return world.all_boxes()
-
-
-def texts(scene: FlashAttention, beat: float) -> set[str]:
-    scene.paint(scene.clock.frame(beat), np.zeros((HEIGHT, WIDTH), np.uint32))
-    return {placed.text for placed in scene.placed if placed.opacity > 0.5}
 
 
 def test_what_streams_through_is_the_softmax_of_the_whole_row() -> None:
@@ -161,17 +151,21 @@ def test_piles_and_bars_are_the_records_bytes_and_times(scene: FlashAttention, r
 
 
 def test_fusing_is_not_credited_with_what_tensor_cores_did(scene: FlashAttention, record: Any) -> None:
-    """Each bar has its own name, and at its end, once it is there, its own time."""
+    """Each bar has its own name; what made the fastest fast besides fusing is said, by the title of its roof."""
     rungs = {rung["name"]: rung for rung in record["ladders"]["attention"]["rungs"]}
     best = min(rungs, key=lambda name: rungs[name]["time"]["value"])
-    assert scene.race is not None and scene.fast == best and scene.fused == "fused"
-    assert scene.named(["unfused", "fused", best]) == ("unfused", "fused", rungs[best]["title"].lower())
-    for which, name in enumerate(("unfused", "fused", best)):
-        (plane, shown) = scene.race.marks([partial(scene.took, name)] * 3)[which]
-        milliseconds = 1e3 * rungs[name]["time"]["value"]
-        ends = RACE + SLOWER * milliseconds / (1e3 * rungs["unfused"]["time"]["value"])
-        assert callable(plane) and plane(22.5).figure == scene.took(name)
-        assert scene.took(name).text == f"{milliseconds:.1f} ms" and shown(ends) == 0.0 < shown(ends + 0.4) == 1.0
+    assert scene.race is not None and scene.rungs.raced == ["unfused", "fused", best]
+    assert scene.rungs.names() == ("unfused", "fused", rungs[best]["title"].lower())
+    signs = {plane.text for plane in staging.world_at(scene, 22.5).planes if plane.alpha > 0.5}
+    assert {"unfused", "fused", rungs[best]["title"].lower()} <= signs
+    roof = record["roofs"][rungs[best].get("math_roof") or record["ladders"]["attention"]["math_roof"]]["title"]
+    assert f"fused, and on {roof.split(',')[0].lower()}" in texts(scene, 22.5)
+
+
+def test_no_moment_has_more_than_two_figures(scene: FlashAttention) -> None:
+    for beat in np.arange(0.5, 23.0, 0.5):
+        seen = [text.text for text in staging.placed(scene, float(beat)) if text.kind == "figure"]
+        assert len(seen) <= 2, f"beat {beat}: {seen}"
 
 
 def test_the_ratio_is_of_the_roof_of_its_own_instruction(scene: FlashAttention, record: Any, tmp_path: Path) -> None:
@@ -196,7 +190,7 @@ def test_the_ratio_is_of_the_roof_of_its_own_instruction(scene: FlashAttention, 
     path.write_text(json.dumps(record))
     made = staged(path)
     ratio = made.achieved()(21.5)
-    assert made.fast == "newest" and ratio is not None
+    assert made.rungs.fast == "newest" and ratio is not None
     assert (ratio.figure.text, ratio.of, ratio.peak) == ("1.25", "Newest, bf16", "of cuDNN, measured")
     assert "65.4 ×" in texts(made, 22.8)
 
@@ -207,13 +201,13 @@ def test_figures_are_the_files(scene: FlashAttention, record: Any) -> None:
     peaks = [f"{rung['figures']['peak_memory']['value'] / 1e9:.2f} GB" for rung in (plain, fused)]
     moved = [rung["traffic"]["dram"]["counters"]["value"] / 1e9 for rung in (plain, fused)]
     side = record["ladders"]["attention"]["problem"].rpartition(",")[2].split("x")[0].strip()
-    assert {f"{side} × {side} scores a head", peaks[0]} <= texts(scene, 5.5)
+    assert {f"{side} × {side} scores a head", "unfused: all are stored", peaks[0]} <= texts(scene, 5.5)
     assert {f"{moved[0]:.1f} GB", "through DRAM,", "measured"} <= texts(scene, 11.2)
-    assert "max: a row's largest score" in texts(scene, 14.0)
-    late = {f"{moved[1]:.2f} GB", "through DRAM, fused, measured", f"{moved[0]:.1f} GB", "sum of weights: only these stay"}
+    assert {"fused: no score is kept", *peaks, "peak memory, fused, measured"} <= texts(scene, 14.0)
+    late = {f"{moved[1]:.2f} GB", "through DRAM, fused, measured", f"{moved[0]:.1f} GB", "kept: max, sum, output"}
     assert late <= texts(scene, 19.2)
     best = max(rung["figures"]["speedup"]["value"] for rung in rungs.values())
-    assert {f"{best:.1f} ×", peaks[1], "peak memory, fused, measured", peaks[0]} <= texts(scene, 22.8)
+    assert f"{best:.1f} ×" in texts(scene, 22.8)
 
 
 def test_what_lies_behind_the_race_steps_back_and_stays_where_there_is_none(scene: FlashAttention) -> None:
@@ -222,10 +216,41 @@ def test_what_lies_behind_the_race_steps_back_and_stays_where_there_is_none(scen
         dram = next(prop for prop in made.props if isinstance(prop, Dram))
         before, after = (boxes(made, beat, dram).emission.max() for beat in (14.0, 22.5))
         assert after == pytest.approx(before) if glows else after < 0.4 * before
-        named = World()
-        for item in made.props:
-            item.draw(named, 22.5)
+        named = staging.world_at(made, 22.5)
         assert ("DRAM" in {plane.text for plane in named.planes if plane.alpha > 0.1}) is glows
+
+
+def test_a_cell_that_pours_is_data_and_one_that_goes_is_no_work(scene: FlashAttention) -> None:
+    """No cell is amber on its way to DRAM, none while it dissolves, and none between the two colours is green."""
+
+    def amber(colour: Any) -> Any:
+        return (colour[:, 0] > 0.2) & (colour[:, 0] > 2.0 * colour[:, 2])
+
+    pouring = boxes(scene, 5.5, scene.wall)
+    off = pouring.origin[:, 1] < -1.5
+    assert off.sum() > CELLS and not amber(pouring.color[off]).any() and amber(pouring.color[~off]).any()
+    going = boxes(scene, 9.5, scene.wall)
+    shrunk = (going.size[:, 0] < 0.3) & (going.origin[:, 1] > -1.0)
+    assert shrunk.any() and not amber(going.color[shrunk]).any() and amber(going.color).any()
+
+
+def test_without_a_race_all_other_rows_go_the_same_way() -> None:
+    """Every band but the followed one is at one tile at a time, at all tiles in turn; then it writes its output to DRAM."""
+    made = staged("rtx-3090-published")
+    assert made.sweep is not None and made.race is None
+    assert sorted([*FIRST, BAND]) == list(range(0, CELLS, ROWS)), "bands cover the square, each row once"
+    for band in range(len(FIRST)):
+        begins = made.sweep.begins(band)
+        steps = [made.sweep.tile(band, begins + (k + 0.5) * STEP) for k in range(CELLS // TILE)]
+        assert [step for step, _ in steps] == list(range(CELLS // TILE)) and all(stands > 0.9 for _, stands in steps)
+        assert made.sweep.written(band, begins + CELLS // TILE * STEP) == 0.0
+        assert made.sweep.written(band, begins + CELLS // TILE * STEP + FLIGHT) == 1.0
+    middle = boxes(made, made.sweep.begins(0) + 4.5 * STEP, made.sweep)
+    warm = (np.abs(middle.color - np.array(COMPUTE)).max(axis=1) < 0.6).sum()
+    assert 0 < warm <= len(FIRST) * ROWS * TILE, "never more than a tile for each band"
+    last = boxes(made, 23.9, made.sweep)
+    assert len(last.origin) > 0 and ((-7.2 < last.origin[:, 1]) & (last.origin[:, 1] < -3.9)).all(), "all lie on DRAM"
+    assert (np.abs(last.origin[:, 0]) < SIDE / 2 + 0.5).all() and "an SM: one tile at a time" in texts(made, 22.5)
 
 
 @pytest.mark.parametrize("files", [("nvidia-h200",), ("rtx-3090-published",)])
@@ -242,7 +267,7 @@ def test_another_file_redraws_it(record: Any, tmp_path: Path) -> None:
     path = tmp_path / "other.json"
     path.write_text(json.dumps(record))
     made = staged(path)
-    assert made.fast == "fused" and "2048 × 2048 scores a head" in texts(made, 5.5)
+    assert made.rungs.fast == "fused" and "2048 × 2048 scores a head" in texts(made, 5.5)
     assert f"{ladder['rungs'][-1]['figures']['speedup']['value']:.1f} ×" in texts(made, 22.8)
 
 
