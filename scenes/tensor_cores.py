@@ -120,7 +120,8 @@ class TensorCores(Passage):
         rise = Track(0.0).to(1.0, self.tops, 3.4, arrive)  # no overshoot: nothing passes its roof
         self.tower = self.prop(Tower(lambda: lot, rise, lambda beat: 1.0))
         shown = window(self.at(4, 3), self.clock.beats - 0.75)
-        self.text(*self.second.numerals(shown, self.pinned))
+        # The scale's numbers leave before the peaks are told beside it: between them they would be read as peaks, too.
+        self.text(*self.second.numerals(window(self.at(4, 3), self.at(5) - 0.25), self.pinned))
         self.prop(self.second.names(shown, data_type(self.data, FP32), data_type(self.data, BF16), -26.0))
         self.name_the_peaks(chart, self.second, self.peaks)
 
@@ -170,11 +171,11 @@ class TensorCores(Passage):
         if self.chart is None:
             return
         equal: Equal = self.prop(Equal(self.foot, self.shape, tuple(self.pulls + 2.0 + beat for beat in range(8))))
-        count = NUMBER.coloured(COMPUTE)
+        count, full = NUMBER.coloured(COMPUTE), window(equal.beats[-1], self.clock.beats + 9.0, 0.3)
         self.text(
-            Text(lambda beat: f"{equal.counted(beat)} FMA", count, RIGHT, 372, "right", shown, kind="clock"),
-            Text(f"as many FLOP as one {self.shape.name}", SMALL, RIGHT, 422, "right", shown),
-            Text("by their shapes, no rate", SMALL, RIGHT, 464, "right", shown),
+            Text(lambda beat: f"{equal.counted(beat)} of {equal.count} FMA", count, RIGHT, 372, "right", shown, kind="clock"),
+            Text(f"as many FLOP as one {self.shape.name}", SMALL, RIGHT, 422, "right", full),
+            Text("by their shapes, no rate", SMALL, RIGHT, 464, "right", full),
         )
 
     def plain_rate(self, shown: Callable[[float], float]) -> Sequence[Item]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from measure.dataset import Dataset
+from measure.dataset import Dataset, Reading
 from scenes.props.rungs import LADDER, problem
 from scenes.stage.claims import Figure, figure
 from scenes.stage.overlay import Canvas, Value, value_at
@@ -59,10 +59,7 @@ def rows(data: Dataset, own: bool, song: str) -> list[Row]:
         told.append(("measured", [f"{run.date[:10]}, driver {run.driver or 'unknown'}"]))
         software = f"CUDA {run.cuda_driver or 'unknown'} · NVRTC {run.nvrtc or 'unknown'} · CuPy {run.cupy or 'unknown'}"
         told.append(("software", [software]))
-        clock = data.get("run.clock")
-        if clock is not None:
-            told.append(("SM clock", [figure(clock, 0), " while running"]))
-            told += wrapped("", run.notes[0].removeprefix("clock ")) if run.notes else []
+        told += _clocks(data)
         told += wrapped("checked", "against float64, before and after timing")
     there = [words or problem(data) for _, key, words in SUBJECTS if data.has(key)]
     if there:
@@ -73,6 +70,26 @@ def rows(data: Dataset, own: bool, song: str) -> list[Row]:
     if own:
         return [*told, *wrapped("song, pictures", f"{song}; both the project's own")]
     return [*told, *wrapped("song", song), *wrapped("pictures", "the project's own")]
+
+
+def _clocks(data: Dataset) -> list[Row]:
+    """The SM clock over all rungs, slowest to fastest, and which ladders were held down, and by what."""
+    held, reasons = dict[str, None](), dict[str, None]()
+    found: list[Reading] = []
+    for name, key, words in SUBJECTS:
+        owned = data.ladder(name) if key.startswith("ladders.") else None
+        for rung in owned.value.rungs if owned else ():
+            if rung.clock is not None and (reading := data.get(f"{key}.rungs.{rung.name}.clock")) is not None:
+                found.append(reading)
+            if rung.throttled:
+                held[words or problem(data)] = None
+                reasons |= dict.fromkeys(rung.throttle_reasons)
+    if not found:
+        return []
+    found.sort(key=lambda reading: reading.quantity.value)
+    low, high = figure(found[0], 0, ""), figure(found[-1], 0)
+    told: list[Row] = [("SM clock", [low, " to ", high] if low.numeral != high.numeral else [high])]
+    return [*told, *(wrapped("", f"held down by {', '.join(reasons)}: {', '.join(held)}") if held else ())]
 
 
 def set_out(told: Sequence[Row], top: float) -> list[float]:
@@ -92,7 +109,7 @@ def _others(data: Dataset) -> list[Row]:
     absent += ["all-reduce"] if server is None else []
     if absent:
         reason = data.why_absent("all_reduce").split(";")[0].split(":")[0] if absent == ["all-reduce"] else ""
-        said += wrapped("not measured", ", ".join(absent) + (f" ({reason})" if reason else ""))
+        said += wrapped("not measured" if data.run else "no figures", ", ".join(absent) + (f" ({reason})" if reason else ""))
     return said
 
 

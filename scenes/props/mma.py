@@ -272,7 +272,9 @@ def arithmetic(tensor: Tensor, starts: float, single: float, ends: float) -> lis
     who = "one warp" if shape.warps == 1 else f"{shape.warps} warps"
     drawn = max(shape.m, shape.n) > max(tensor.cells)
     cells = " × ".join(str(a // b) for a, b in zip((shape.m, shape.n), tensor.cells[:2], strict=True))
-    times = f"{shape.flop // FMA_FLOP:,}".replace(",", " ")
+    alone = FMA_FLOP * shape.warps  # the same warps, an FMA each: what the one instruction is set against
+    times = f"{shape.flop // alone:,}".replace(",", " ")
+    fma = "in one fp32 FMA of a warp" if shape.warps == 1 else "in an fp32 FMA of each warp"
 
     def counted(beat: float) -> str:
         return f"{round(shape.flop * ramp(beat, meet, 1.0, arrive)):,} FLOP".replace(",", " ")
@@ -283,8 +285,8 @@ def arithmetic(tensor: Tensor, starts: float, single: float, ends: float) -> lis
         ("issue it together", SMALL, 96, 350, "left", shown),
         (f"a cell: {cells} values" if drawn else "", SMALL, 96, 392, "left", shown),
         ("in one instruction", SMALL, 1824, 310, "right", done),
-        (f"{FMA_FLOP} FLOP", NUMBER.sized(64), 1824, 394, "right", beside),
-        ("in one fp32 FMA of a warp", SMALL, 1824, 442, "right", beside),
+        (f"{alone} FLOP", NUMBER.sized(64), 1824, 394, "right", beside),
+        (fma, SMALL, 1824, 442, "right", beside),
         (f"× {times} the work,", SMALL.coloured(TEXT), 1824, 502, "right", fair),
         ("though it takes longer", SMALL.coloured(TEXT), 1824, 544, "right", fair),
     ]

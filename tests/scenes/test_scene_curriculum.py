@@ -192,13 +192,18 @@ def test_credits_say_what_the_files_say(h200: Curriculum, rtx: Curriculum, bare:
         told[name] = said(credits.rows(scene.data, True, "Up to the Light"))
     document = json.loads((MEASUREMENTS / "nvidia-h200.json").read_text())
     run, edge = document["run"], document["ladders"]["gemm_fp32"]["problem"].split(" x ")[0]
-    clock = f"{round(run['clock']['value']):,} MHz while running".replace(",", " ")
+    rungs = {name: document["ladders"][name]["rungs"] for name in ("gemm_fp32", "gemm_bf16", "attention", "gemv")}
+    clocks = [round(rung["clock"]["value"]) for ladder in rungs.values() for rung in ladder if "clock" in rung]
+    clock = f"SM clock {min(clocks):,} to {max(clocks):,} MHz".replace(",", " ")
+    held = told["h200"].partition("held down by ")[2].partition("checked")[0]
+    for name, words in (("gemm_bf16", "tensor cores"), ("attention", "attention"), ("gemv", "quantised GEMV")):
+        assert (words in held) == any(rung.get("throttled") for rung in rungs[name])
     assert run["driver"] in told["h200"] and run["date"] in told["h200"] and clock in told["h200"]
     assert f"fp32 GEMM {edge}³" in told["h200"] and "not measured" not in told["h200"]
     assert "all-reduce published, NVIDIA HGX H100, 8 GPUs" in told["h200"]
     assert "shown roofs, fp16 GEMM 4096³" in told["rtx"]  # the problem of its own ladder
     assert "figures published, or from the datasheet" in told["rtx"] and "driver" not in told["rtx"]
-    assert "not measured latencies" in told["rtx"] and "all-reduce" in told["rtx"].split("not measured")[1]
+    assert "no figures latencies" in told["rtx"] and "all-reduce" in told["rtx"].split("no figures")[1]
     assert "shown" not in told["bare"] and "GEMM ladder" in told["bare"]
     alone = credits.rows(Dataset.open(["nvidia-h200"]), False, "Another Song")
     assert "not measured all-reduce (one GPU only)" in said(alone) and "song Another Song" in said(alone)

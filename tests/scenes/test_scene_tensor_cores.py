@@ -290,7 +290,8 @@ def test_another_instruction_is_drawn_with_its_own_shape(record: Any, tmp_path: 
     assert product[:, 0] / product[:, 1] == pytest.approx(16 / 4)
     assert boxes(made, 9.5, made.tensor).size[-256:, 0].mean() / product[:, 0] == pytest.approx(4)
     assert {"wgmma m64n256k16", "128 lanes of 4 warps", "a cell: 4 × 16 values"} <= {p.text for p in texts(made, 3.0)}
-    assert "524 288 FLOP" in {p.text for p in texts(made, 10.0)}
+    said = {p.text for p in texts(made, 10.0)}  # 2 x 64 x 256 x 16; 4 warps of 32 lanes, an FMA each: 2 x 128
+    assert {"524 288 FLOP", "256 FLOP", "in an fp32 FMA of each warp", "× 2 048 the work,"} <= said
 
 
 def test_without_a_rate_the_work_of_one_instruction_is_laid_out_in_fmas() -> None:
@@ -303,7 +304,10 @@ def test_without_a_rate_the_work_of_one_instruction_is_laid_out_in_fmas() -> Non
         equal.draw(world, beat)
         sides.append(sum(len(batch.a) for batch in world.ribbons))
     assert sides == [0, 4 * 8, 4 * 32, 4 * 64], "four sides each"
-    assert {"64 FMA", "as many FLOP as one mma.sync", "by their shapes, no rate"} <= {p.text for p in texts(made, 22.0)}
+    equal_to = {"as many FLOP as one mma.sync", "by their shapes, no rate"}
+    assert {"64 of 64 FMA", *equal_to} <= {p.text for p in texts(made, 22.0)}
+    early = {p.text for p in texts(made, 18.2)}
+    assert any(words.endswith("of 64 FMA") for words in early) and not equal_to & early, "said only once it is true"
     wide = Equal(made.foot, Instruction("wgmma", 64, 256, 16, 4), equal.beats)
     assert (wide.drawn(23.0), wide.counted(23.0)) == (64, 2 * 64 * 256 * 16 // 64), "an outline may stand for several"
 
