@@ -209,8 +209,8 @@ class Roof4(Roof):
 
     name, title = "roof-4", "TO THE TOP"
     landings = ((2, 3), (2, 4), (3, 1), (4, 3), (6, 3))  # three in a run, one on "height", the last one on the last "light"
-    builds, aside, nothing = False, (0.0, 0.0, 0.0), ("back to fp32:", "no further rung was measured")
-    opening = ("back to fp32:", "the same units, better fed")
+    builds, aside, nothing = False, (0.0, 0.0, 0.0), ("back to the CUDA cores:", "no further rung was measured")
+    opening = ("back to the CUDA cores:", "the same units, better fed")
     zooms: ClassVar[Moment] = (2, 3)  # from here on only the top of the scale is shown
     vendors: ClassVar[Moment] = (7, 3)  # its line is drawn, and takes the place of the rung's facts
     wide: ClassVar[Moment] = (7, 1)  # the whole ladder under the beam, on the whole scale again

@@ -43,7 +43,7 @@ def words(
     labels.append(_label("math", figure(math, 1), window(at(3, 3), at(5, 1)), (x + 1.6, -HALF_DEPTH, z), COMPUTE))
     if ridge is not None:
         shown = figure(ridge, 2 if ridge.quantity.value < 10 else 1)
-        labels.append(_label("ridge", shown, window(at(4, 3), leave), (x, -HALF_DEPTH, FLOOR), QUIET))
+        labels.append(_label("ridge: both roofs meet", shown, window(at(4, 3), leave), (x, -HALF_DEPTH, FLOOR), QUIET))
     ways = window(at(4, 4), leave)
     return [
         Labels(labels, view, beats, partial(chart.boxes, view)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Sequence
 
@@ -10,7 +9,7 @@ from measure.dataset import Dataset, Reading
 from measure.records import Rung
 from measure.roofline_model import LEVEL_ROOF
 from scenes.props.roofline import FLOOR, HEIGHT, Chart
-from scenes.stage.claims import Figure, figure
+from scenes.stage.claims import Figure, decimals, figure
 from scenes.stage.overlay import Item, Number, Text, Value
 from scenes.stage.palette import COMPUTE
 from scenes.stage.type import FACT, LABEL, NUMBER, SMALL, measure_text
@@ -20,6 +19,11 @@ VENDOR = "ladders.gemm_fp32.lines.cublas.rate"
 LEFT = 96
 BINDS, OVER = 0.9, 1.02  # shares of a roof from which on a rung is at it, or over it as it was measured
 MATH = "fp32 math"
+# What it means that nothing, or something, is left under the beam (True) or a slope, in a beginner's words.
+LIMITED = {
+    True: ("math can go no faster", "math could go faster"),
+    False: ("loads can come no faster", "loads could come faster"),
+}
 WRAP, LINE = 42, 42  # letters a line of a rung's idea, design pixels from line to line
 MOST, LOW = 12.0, 0.4  # times that the scale is zoomed at most; the height at which it then begins
 LEVEL_NAMES = {"load_path": "SM load path", "l2": "L2", "dram": "DRAM", "l1": "L1"}
@@ -53,8 +57,7 @@ def lettering(data: Dataset, name: str, shown: Value, landed: Value, told: bool 
         failed = rung is not None and rung.verification is not None and not rung.verification.passed
         title, why = rung.title if rung else name, "failed verification" if failed else "not measured"
         return [Text(title, FACT, LEFT, 262, "left", shown), Text(why, LABEL, LEFT, 316, "left", shown)]
-    value = rate.quantity.value
-    digits = 1 if value >= 1 else max(2, -math.floor(math.log10(value)))  # a slow one's first digit, never 0.00
+    digits = decimals(rate.quantity.value, 1 if rate.quantity.value >= 1 else 2)
     ideas = textwrap.wrap(rung.change, WRAP if len(rung.change) <= WRAP else len(rung.change) // 2 + 6)
     items: list[Item] = [Text(rung.title, FACT, LEFT, 262, "left", shown)]
     items += [Text(line, SMALL, LEFT, 310 + LINE * k, "left", shown) for k, line in enumerate(ideas)]
@@ -74,16 +77,22 @@ def lettering(data: Dataset, name: str, shown: Value, landed: Value, told: bool 
         items.append(Text(of, FACT, LEFT + 22 + measure_text(number.text, FACT, 1.0)[0], y + 112, "left", landed))
         y += 20
     else:
-        items.append(Text(f"{standing(share.quantity.value)} the {part}:", SMALL, LEFT, y + 98, "left", landed))
-    # That a roof binds is said only where almost nothing of it is left.
-    said = f"{roof} binds" if BINDS <= share.quantity.value <= OVER else roof
-    items.append(Text(said, SMALL, LEFT, y + 98 + LINE, "left", landed))
+        items.append(Text(f"{standing(share.quantity.value)} the {part}: {roof}", SMALL, LEFT, y + 98, "left", landed))
+    items.append(Text(limited(share.quantity.value, roof), SMALL, LEFT, y + 98 + LINE, "left", landed))
     return items
 
 
 def standing(share: float) -> str:
     """Where a rate stands that is this share of a roof."""
     return "over" if share > OVER else "at" if share >= BINDS else "under"
+
+
+def limited(share: float, roof: str) -> str:
+    """What it means to stand at such a share of a roof; that it binds is said only where almost nothing of it is left."""
+    if share > OVER:
+        return "faster than this roof was measured"
+    none, some = LIMITED[roof == MATH]
+    return none if share >= BINDS else some
 
 
 def roof_over(data: Dataset, name: str) -> tuple[Reading, str] | None:

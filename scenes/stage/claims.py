@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_EVEN, Decimal
@@ -37,6 +38,11 @@ def figure(reading: Reading, digits: int, unit: str | None = None, scale: float 
     """A reading as a numeral for the screen; `scale` and `unit` go together, such as 1e-3 for GB/s shown in TB/s."""
     shown = reading.quantity.unit if unit is None else unit
     return Figure(numeral(reading.quantity.value * scale, digits), shown, digits, scale, reading)
+
+
+def decimals(value: float, least: int) -> int:
+    """Decimals to show a value with: `least`, or as many as its first digit takes; what is not zero is never shown as 0.00."""
+    return max(least, -math.floor(math.log10(abs(value)))) if value else least
 
 
 @dataclass(frozen=True, slots=True)

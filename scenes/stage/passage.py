@@ -23,7 +23,7 @@ from scenes import film
 from scenes.film import Row
 from scenes.stage.breath import Breath
 from scenes.stage.camera import Camera
-from scenes.stage.claims import ClaimLog, figure
+from scenes.stage.claims import ClaimLog, decimals, figure
 from scenes.stage.clock import Clock, OverrunError
 from scenes.stage.hud import Hud, Lamps, Ratio
 from scenes.stage.jit import f4
@@ -40,10 +40,7 @@ from scenes.stage.type import DESIGN_HEIGHT, DESIGN_WIDTH
 from scenes.stage.world import World
 
 # Which peak the ratio is of, in the order in which `Roof.best` picks one.
-PEAKS = {
-    "measured": "of the fp32 peak, measured", "published": "of the fp32 peak, published",
-    "datasheet": "of the fp32 peak, datasheet", "computed": "of the fp32 peak, computed",
-}  # fmt: skip
+PEAKS = ("measured", "published", "datasheet", "computed")  # sources of a peak, the best first
 MEASUREMENTS_VARIABLE, TRACK_VARIABLE = "ROOFLINE_MEASUREMENTS", "ROOFLINE_TRACK"
 
 
@@ -227,8 +224,9 @@ class Passage(Scene):
             return None
         best = max(readings, key=lambda name: readings[name].quantity.value)
         title = next(rung.title for rung in owned.value.rungs if rung.name == best)
-        digits = 2 if readings[best].quantity.value >= 0.005 else 3  # never a ratio of nothing
-        return Ratio(figure(readings[best], digits, ""), f"{title}, {owned.value.dtype.split(' in')[0]}", self.peak_note())
+        dtype = owned.value.dtype.split(" in")[0]
+        digits = decimals(readings[best].quantity.value, 2)
+        return Ratio(figure(readings[best], digits, ""), f"{title}, {dtype}", self.peak_note(dtype))
 
     def read(self, key: str) -> Reading:
         """A reading that `data.has`.  Raises KeyError for one that is absent."""
@@ -241,9 +239,10 @@ class Passage(Scene):
         whose = owner or self.data
         return f"{whose.device.name} · {f'measured {whose.run.date[:10]}' if whose.run else 'published figures'}"
 
-    def peak_note(self) -> str:
-        """Which peak a ratio of fp32 is of."""
-        return next((words for name, words in PEAKS.items() if self.data.has(f"roofs.fp32.{name}")), "no peak known")
+    def peak_note(self, dtype: str = "fp32") -> str:
+        """Which peak a ratio is of: fp32's; of another type on the same units, the peak is named by its units."""
+        of = "fp32" if dtype == "fp32" else "CUDA cores'"
+        return next((f"of the {of} peak, {name}" for name in PEAKS if self.data.has(f"roofs.fp32.{name}")), "no peak known")
 
     # ---- frames -------------------------------------------------------------------------------------------------------
 

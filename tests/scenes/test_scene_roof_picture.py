@@ -6,6 +6,7 @@ import functools
 import itertools
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,8 +19,9 @@ from scenes.props.framing import FADE, Lens, above_the_words
 from scenes.props.gauges import Gap
 from scenes.props.ghosts import RAIL, Ghost, Ghosts
 from scenes.props.roofline import CUBE, FLOOR, HALF_DEPTH, HALF_WIDTH, HEIGHT, ROW, TOWER, Chart
-from scenes.props.rungs import standing, zoom_to
+from scenes.props.rungs import MATH, limited, standing, zoom_to
 from scenes.roof import Roof
+from scenes.stage.claims import decimals
 from scenes.stage.passage import Context, Window
 from scenes.stage.world import World
 
@@ -266,3 +268,27 @@ def test_the_first_rung_is_seen_with_the_beam_and_the_gap_between_them_is_one_me
 
 def test_where_a_rung_stands_is_said_for_any_share() -> None:
     assert [standing(share) for share in (0.3, 0.89, 0.9, 1.0, 1.02, 1.2)] == ["under", "under", "at", "at", "at", "over"]
+
+
+def test_what_stands_at_a_share_of_a_roof_means_is_said_in_words() -> None:
+    assert [limited(share, MATH) for share in (0.3, 0.95)] == ["math could go faster", "math can go no faster"]
+    assert [limited(share, "the DRAM") for share in (0.3, 0.95)] == ["loads could come faster", "loads can come no faster"]
+    assert limited(1.2, MATH) == limited(1.2, "the DRAM") == "faster than this roof was measured"
+
+
+def test_nothing_but_nothing_is_shown_as_nothing() -> None:
+    shown = {0.61: "0.61", 0.0096: "0.010", 0.0012: "0.001", 0.000374: "0.0004", 0.0: "0.00"}
+    assert {value: f"{value:.{decimals(value, 2)}f}" for value in shown} == shown
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "fp16"])
+def test_the_huds_peak_is_named_as_fp32s_only_beside_kernels_of_fp32(dtype: str, tmp_path: Path) -> None:
+    document = json.loads((MEASUREMENTS / "rtx-3090-published.json").read_text())
+    document["ladders"]["gemm_fp32"]["dtype"] = dtype
+    path = tmp_path / "changed.json"
+    path.write_text(json.dumps(document))
+    scene = roof("roof-2", str(path))
+    ratio = scene.achieved()(scene.at(7))
+    assert ratio is not None and ratio.of.endswith(f", {dtype}")
+    source = next(kind for kind in ("measured", "published", "datasheet") if kind in document["roofs"]["fp32"])
+    assert ratio.peak == {"fp32": "of the fp32 peak, ", "fp16": "of the CUDA cores' peak, "}[dtype] + source

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -70,3 +71,13 @@ def test_published_figures_without_a_build_are_an_outline_that_says_so() -> None
     assert "2D tiling: its tile is not known" in words and not any("multiply-adds" in w for w in words)
     assert story("rtx-3090-published").walls()[0].hollow
     assert len(story(H200, lands=False).walls()) == 1
+
+
+def test_a_rung_that_no_file_has_is_named_in_words(tmp_path: Path) -> None:
+    document = json.loads((MEASUREMENTS / f"{H200}.json").read_text())
+    rungs = document["ladders"]["gemm_fp32"]["rungs"]
+    title = next(rung["title"] for rung in rungs if rung["name"] == "tile_2d")
+    document["ladders"]["gemm_fp32"]["rungs"] = [rung for rung in rungs if rung["name"] != "tile_2d"]
+    path = tmp_path / "without.json"
+    path.write_text(json.dumps(document))
+    assert f"{title}: not measured" in said(str(path)) and not any("tile_2d" in words for words in said(str(path)))
