@@ -7,7 +7,7 @@ A ring all-reduce (Patarasuk and Yuan 2009): in step s rank r sends chunk r - s 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +17,7 @@ from measure.records import Device
 from scenes.props.chip import SILICON, SUBSTRATE, Pile
 from scenes.props.cube import Vector
 from scenes.props.floorplan import Rect, floorplan
-from scenes.stage.keys import ramp, smooth
+from scenes.stage.keys import overshoot, ramp, smooth
 from scenes.stage.overlay import Value, value_at
 from scenes.stage.palette import COMPUTE, MEMORY, PLATE, QUIET, STEEL, mix
 from scenes.stage.world import Boxes, Ribbons, World
@@ -31,11 +31,13 @@ FOOT = BOARD + MODULE + 0.08  # height of the rail that the buffer stands on
 TALL = 1.4  # a column that holds the contributions of all ranks
 REACH, GAP = 3.3, 0.26  # width of a buffer; share of a column's place that is air once the buffer is split
 ARCH = 1.3  # how high an arch rises over the rails
-FLIGHT, LONGEST = 0.8, 1.6  # of a step in the air, and beats at most
+FLIGHT, LONGEST = 0.8, 3.2  # of a step in the air, and beats at most
 PIECES = 36  # of an arch
 BAND = 0.46  # width of an arch that stands for the whole rate of a link
 GLOW, COOLS = 0.3, 0.3  # beats that an addition stays amber, and in which it cools
 LIFT = 0.2  # by how much of their height the finished sums leap
+RAISED, RISE = 0.7, 0.3  # how high a counted sum is held up, and beats that it takes
+EDGE = 3.7  # of the board outside of the ring, at its sides
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +67,22 @@ class Steps:
         return done, max(0.0, 1.0 - (float(self.arrives[done]) - beat) / float(self.flight[done]))
 
 
+def spread(ranks: int, first: float, last: float) -> tuple[float, ...]:
+    """Beats, one a rank: the first and the last as told, the others a power of two beats apart before the last."""
+    if ranks < 2:
+        return (first,)
+    pace = 2.0 ** math.floor(math.log2((last - first) / (ranks - 1)))
+    return (first, *(last - pace * np.arange(ranks - 1)[::-1]).tolist())
+
+
 @dataclass(slots=True)
 class Ring:
     """`steps.ranks` GPUs on a board, centred on the origin; of those that nobody measured (all but `real`) outlines are drawn,
     and of what they send, too.
 
     `split` 0..1 parts each buffer into its chunks; `stream` 0..1 shows the links' steady traffic; `share()` is how much of a
-    link's rate that is, 0..1, or None where the rate is not known.
+    link's rate that is, 0..1, or None where the rate is not known. On the N beats `counts` the copies of chunk 0 are held up
+    one after the other, round the ring from the one that the last step brought.
     """
 
     device: Device
@@ -80,6 +91,7 @@ class Ring:
     stream: Value = 0.0
     share: Callable[[], float | None] = lambda: None
     real: int | None = None
+    counts: Sequence[float] = ()
     ranks: int = field(init=False)
     radii: tuple[float, float] = field(init=False)
     centres: Floats = field(init=False)
@@ -178,7 +190,21 @@ class Ring:
         adds = done < n - 1
         start, end = (0.0, self.slab) if adds else (TALL, 0.0)
         x, y, z = self.place(zero + done, zero, u, start, end)[0]
-        return float(x), float(y), FOOT + (float(z) - FOOT + (self.slab * (done + 1) if adds else TALL)) * self.leap(beat)
+        top = FOOT + (float(z) - FOOT + (self.slab * (done + 1) if adds else TALL)) * self.leap(beat)
+        return float(x), float(y), top + (float(self.raised(beat)[0]) if self.counts else 0.0)
+
+    def counted(self, beat: float) -> int:
+        """Copies of chunk 0 that have been held up."""
+        return sum(at <= beat + 1e-6 for at in self.counts)
+
+    def raised(self, beat: float) -> Floats:
+        """(N,) how high the copies of chunk 0 are held up, in the order in which they are."""
+        return np.array([RAISED * ramp(beat, at, RISE, overshoot) for at in self.counts])
+
+    def copies(self, beat: float) -> Floats:
+        """(N, 3) bases of the finished copies of chunk 0, in the order in which they are held up."""
+        turn = self.ranks - 2 + np.arange(self.ranks)
+        return self.foot(turn, np.zeros_like(turn)) + np.array([0.0, 0.0, 1.0]) * self.raised(beat)[:, None]
 
     # ---- pictures -----------------------------------------------------------------------------------------------------
 
@@ -192,6 +218,8 @@ class Ring:
         base, owner, hot = self.slabs(beat)
         leap = self.leap(beat)
         base[:, 2] = FOOT + (base[:, 2] - FOOT) * leap
+        if self.counted(beat):  # chunk 0's slabs come first, from rank N - 1 on; the first to be held up is rank N - 2's
+            base[: self.ranks**2, 2] += np.repeat(np.roll(self.raised(beat), -1), self.ranks)
         size = np.array([self.pitch * (1.0 - GAP * value_at(self.split, beat)), 0.46, self.slab * 0.9 * leap])
         if self.real is not None:
             a, b = frames(base - size * (0.5, 0.5, 0.0), (float(size[0]), float(size[1]), float(size[2])))
@@ -260,7 +288,7 @@ class Ring:
     def _build(self) -> tuple[Boxes, Floats]:
         """Board, modules with their chips from the device's record, rails; and the dies, (N, 4): least corner and size."""
         pile, (rx, ry) = Pile(), self.radii
-        pile.slab(Rect(-rx - 2.9, -ry - 2.3, rx + 2.9, ry + 2.9), 0.0, BOARD, PLATE, edge=0.5, bevel=0.05)
+        pile.slab(Rect(-rx - EDGE, -ry - 2.3, rx + EDGE, ry + 2.9), 0.0, BOARD, PLATE, edge=0.5, bevel=0.05)
         plan, dies = floorplan(self.device), []
         reach = [plan.package, *plan.memory]
         scale = CHIP_WIDE / (max(r.x1 for r in reach) - min(r.x0 for r in reach))

@@ -17,7 +17,7 @@ from kernels.all_reduce import schedule
 from measure.dataset import MEASUREMENTS, Dataset
 from measure.records import Device
 from scenes.all_reduce import AllReduce
-from scenes.props.ring import BAND, FOOT, RAIL, Ring, Steps
+from scenes.props.ring import BAND, FOOT, RAIL, TALL, WIDE, Ring, Steps, spread
 from scenes.stage.overlay import Placed
 from scenes.stage.palette import COMPUTE, THREAD
 from scenes.stage.passage import Context, Passage, Window
@@ -166,7 +166,7 @@ def test_figures_are_the_records_and_its_kind_is_said(tmp_path: Path, monkeypatc
     told = {}
     for name, spec in (("published", SERVER), ("measured", server(tmp_path, 4, run=True))):
         scene = passage([spec], monkeypatch)
-        told[name] = {placed.text for beat in (2.0, 19.0) for placed in texts(scene, beat)}
+        told[name] = {placed.text for beat in (2.0, 17.0) for placed in texts(scene, beat)}
         assert {claim.key for claim in scene.log.claims} == {
             "all_reduce.gpus", "all_reduce.bus_bandwidth.ring", "all_reduce.link_one_way"
         }  # fmt: skip
@@ -211,10 +211,97 @@ def test_without_a_record_the_ring_runs_in_outline_and_nothing_is_claimed(monkey
     assert np.array_equal(here.origin, there.origin) and not (np.abs(there.color - COMPUTE).max(1) < 0.05).any()
     assert not np.array_equal(world.all_ribbons().a, later.all_ribbons().a)
     assert scene.ring.rider(4.0) != scene.ring.rider(8.0) and magenta(scene, 8.0) == 1
-    assert not any("GB/s" in placed.text for beat in (8.0, 12.0, 19.0) for placed in texts(scene, beat))
+    assert not any("GB/s" in placed.text for beat in (8.0, 12.0, 17.0, 20.0) for placed in texts(scene, beat))
     assert not scene.log.claims
 
 
 def test_ranks_of_one_gpu_are_no_links(monkeypatch: pytest.MonkeyPatch) -> None:
     scene = passage(["nvidia-h200"], monkeypatch)
     assert scene.data.has("virtual_all_reduce") and scene.ring.real == 1
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 8, 16])
+def test_copies_are_held_up_in_turn_from_the_first_beat_to_the_last(ranks: int) -> None:
+    counts = np.array(spread(ranks, 18.5, 22.0))
+    gaps = np.diff(counts)
+    assert len(counts) == ranks and (counts[0], counts[-1]) == (18.5, 22.0) and (gaps > 0.0).all()
+    assert np.ptp(gaps[1:]) < 1e-9 if ranks > 2 else True
+    assert all(float(np.log2(gap)).is_integer() for gap in gaps[1:])
+
+
+@pytest.mark.parametrize("gpus", [2, 4, 8])
+def test_the_count_is_that_of_the_copies_held_up_and_ends_on_the_hush(
+    gpus: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = server(tmp_path, gpus, run=True)
+    told = int(json.loads(file.read_text())["all_reduce"]["gpus"]["value"])
+    scene = passage([file], monkeypatch)
+    feet = scene.ring.foot(np.arange(gpus), np.zeros(gpus, np.int64))
+    seen = []
+    for beat in (18.3, 18.9, 20.3, 21.4, 22.35):
+        world = World()
+        scene.ring.draw(world, beat)
+        boxes = world.all_boxes()
+        middle, top = boxes.origin[:, :2] + boxes.size[:, :2] / 2, boxes.origin[:, 2] + boxes.size[:, 2]
+        up = sum(bool(((np.abs(middle - foot[:2]) < 0.02).all(axis=1) & (top > FOOT + TALL + 0.3)).any()) for foot in feet)
+        words = {placed.text.strip() for placed in texts(scene, beat)}
+        named = [word for word in words if word.endswith(" GPUs") or word == "1 GPU"]
+        assert named == ([] if not up else ["1 GPU"] if up == 1 else [f"{up} GPUs"]), f"beat {beat}: {words}"
+        assert ("now hold the same sum" in words) == (up > 1)
+        seen.append(up)
+    assert seen[:2] == [0, 1] and seen[-1] == told and seen == sorted(seen)
+
+
+def test_the_thread_ties_all_copies_and_the_last_two_bars_never_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpus = int(json.loads((MEASUREMENTS / f"{SERVER}.json").read_text())["all_reduce"]["gpus"]["value"])
+    scene = passage([SERVER], monkeypatch)
+    feet = {tuple(foot[:2].round(3)) for foot in scene.ring.foot(np.arange(gpus), np.zeros(gpus, np.int64))}
+    before = None
+    for beat in np.arange(18.75, 24.0, 0.25):
+        world = World()
+        for prop in scene.props:
+            prop.draw(world, float(beat))
+        ribbons, camera = world.all_ribbons(), scene.camera_at(float(beat))
+        drawn = (camera.eye, ribbons.a.tobytes(), ribbons.b.tobytes())
+        assert drawn != before, f"beat {beat}"
+        before = drawn
+    tied = next(prop for prop in scene.props if type(prop).__name__ == "Tied")
+    a, b = tied.line(23.0)  # type: ignore[attr-defined]
+    assert len(a) == gpus and {tuple(p[:2].round(3)) for p in a} == {tuple(p[:2].round(3)) for p in b} == feet
+
+
+@pytest.mark.parametrize("gpus", [2, 4, 8])
+def test_no_sign_stands_behind_another_gpus_buffer_or_out_of_the_frame(
+    gpus: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = passage([server(tmp_path, gpus)], monkeypatch)
+    for beat in np.arange(6.0, 21.1, 1.0):
+        camera = scene.camera_at(float(beat))
+        for rank, (plane, _) in enumerate(scene._ranks()):
+            assert not callable(plane)
+            start = {"left": 0.0, "centre": -0.5, "right": -1.0}[plane.align] * plane.width
+            along = np.linspace(start, start + plane.width, 11)[:, None] * (1.0, 0.0, 0.0)
+            seen = camera.project(np.array(plane.at) + along + (0.0, 0.0, plane.height / 2), 1920, 1080)
+            assert 0 < seen[:, 0].min() and seen[:, 0].max() < 1920, f"beat {beat}: GPU {rank}"
+            hidden = np.zeros(len(seen), bool)
+            for other, (x, y) in enumerate(scene.ring.centres.tolist()):
+                wide = WIDE * 0.42
+                corners = [
+                    (x + dx, y + RAIL + dy, z) for dx in (-wide, wide) for dy in (-0.23, 0.23) for z in (FOOT, FOOT + TALL)
+                ]
+                box = camera.project(corners, 1920, 1080)
+                if other != rank and box[:, 2].mean() < seen[:, 2].mean():
+                    hidden |= ((seen[:, :2] > box[:, :2].min(0)) & (seen[:, :2] < box[:, :2].max(0))).all(axis=1)
+            assert hidden.mean() <= 0.2, f"beat {beat}: GPU {rank} is hidden by {hidden.mean():.0%}"
+
+
+def test_another_algorithms_bus_bandwidth_is_no_rate_on_a_wire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = server(tmp_path, 8)
+    document: Any = json.loads(file.read_text())
+    del document["all_reduce"]["bus_bandwidth"]["ring"]
+    file.write_text(json.dumps(document))
+    scene = passage([file], monkeypatch)
+    words = {placed.text for placed in texts(scene, 17.0)}
+    told, link = (document["all_reduce"][key] for key in ("bus_bandwidth", "link_one_way"))
+    assert f"{told['nvls']['value']} GB/s" in words and "to compare by: no rate on a wire" in words
+    assert scene._share() is None and not any(str(link["value"]) in word for word in words)
