@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from scenes.props.cube import Cube
 from scenes.props.seats import APPROACH, CUT_LIGHT, REST, Floats, Hall, Plain, camera_of, light_hall
 from scenes.stage.keys import Path, Track, overshoot, ramp, smooth
-from scenes.stage.palette import QUIET, THREAD, mix
+from scenes.stage.palette import QUIET, TEXT, THREAD, mix
 from scenes.stage.passage import Passage, Scenery
 from scenes.stage.plane import TextPlane
 from scenes.stage.type import FACT, HEADLINE
@@ -23,6 +24,8 @@ WORDS = ("HOW", "KERNELS", "CLIMB")
 # The title in the world: its left end, distance, azimuth that it faces; first foot, stair, height of capitals, gap.
 LEFT, FAR, FACING = -10.8, 4.0, 24.0
 FOOT, STAIR, TALL, SMALL_TALL, GAP = 2.6, 0.95, 1.4, 0.5, 0.92
+PITCH, MOST_LINES = 0.7, 3  # of the small lines under the second word: apart, and how many there may be over what ripples
+SAID = FACT.coloured(mix(QUIET, TEXT, 0.7))  # read on a plain that ripples
 WAKES = mix((0.25, 0.27, 0.48), THREAD, 0.42)  # a seat in the light that leaves the cube
 DAWN = (0.19, 0.15, 0.34)
 # How far from the cube the seats have woken, beat by beat, in world units.
@@ -31,26 +34,42 @@ REACH = (0.0, 1.2, 2.3, 3.6, 5.2, 7.2, 10.0, 14.0, 19.0, 25.0, 32.0, 41.0, 52.0,
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The title as three walls of letters that rise out of the plain, a stair each; under them where its figures come from."""
+    """The title as three walls of letters that rise out of the plain, a stair each; under them where its figures come from.
+
+    Those lines begin under the second word, clear of the first, which stands low, and are no longer than the words over them.
+    """
 
     words: tuple[str, ...]
     rises: Sequence[Callable[[float], float]]
     shown: Callable[[float], float]
-    byline: Callable[[], str]
+    byline: Callable[[], tuple[str, str]]
     named: Callable[[float], float]
 
     def draw(self, world: World, beat: float) -> None:
-        shown, reached = self.shown(beat), 0.0
+        shown, reached, ends = self.shown(beat), 0.0, [0.0]
         for k, (word, rise) in enumerate(zip(self.words, self.rises, strict=True)):
             up = rise(beat)
             plane = TextPlane.standing(word, HEADLINE, along(reached, FOOT + STAIR * k - (1.0 - up) * 2.0), TALL, FACING)
             if up > 0.0:
                 world.add(plane.shown(shown * min(1.0, 3.0 * up), 0.35))
             reached += plane.width + GAP
+            ends.append(reached)
         named = shown * self.named(beat)
         if named > 0.0:
-            place, style = along(reached - GAP, FOOT - 0.2), FACT.coloured(QUIET)
-            world.add(TextPlane.standing(self.byline(), style, place, SMALL_TALL, FACING, "right").shown(named))
+            for k, line in enumerate(lines_of(*self.byline(), ends[-1] - GAP - ends[1])):
+                place = along(ends[1], FOOT - PITCH * k)
+                world.add(TextPlane.standing(line, SAID, place, SMALL_TALL, FACING).shown(named, 0.2))
+
+
+@cache
+def lines_of(name: str, source: str, width: float) -> tuple[str, ...]:
+    """A GPU's name and where its figures come from in lines no longer than `width`; a name that needs more is cut short."""
+    letters = int(width / TextPlane.standing("0", SAID, (0.0, 0.0, 0.0), SMALL_TALL).width)
+    whole = f"{name} · {source}"
+    if len(whole) <= letters:
+        return (whole,)
+    named = textwrap.wrap(name, letters, max_lines=MOST_LINES - 1, placeholder=" …", break_on_hyphens=False)
+    return (*named, source)
 
 
 def along(reached: float, z: float) -> tuple[float, float, float]:
@@ -115,10 +134,10 @@ class Title(Passage):
         named = Track(0.0).to(1.0, self.at(3, 4), 0.5)
         self.prop(Words(WORDS, rises, Track(1.0).to(0.0, gone, 0.6), cache(self._byline), named))
 
-    def _byline(self) -> str:
-        """The GPU and the day its figures were measured, or that they were published."""
-        run, name = self.data.run, self.data.device.name
-        return f"{name} · published figures" if run is None else f"{name} · measured {run.date[:10]}"
+    def _byline(self) -> tuple[str, str]:
+        """The GPU, and the day its figures were measured or that they were published."""
+        run = self.data.run
+        return self.data.device.name, "published figures" if run is None else f"measured {run.date[:10]}"
 
     def _hop(self, beat: float) -> float:
         """Height of the cube: it leaves the floor half way to each beat and lands on it; at rest before the last one."""

@@ -20,7 +20,7 @@ from scenes.stage.overlay import Placed
 from scenes.stage.palette import MEMORY, THREAD
 from scenes.stage.passage import Context, Passage, Window
 from scenes.stage.world import Boxes, World
-from scenes.title import Title
+from scenes.title import Title, Words
 
 WIDTH, HEIGHT = 480, 270
 
@@ -48,20 +48,21 @@ def passage(cls: type[Passage], data: Dataset) -> Passage:
     return scene
 
 
-def boxes(scene: Passage, beat: float) -> Boxes:
+def world_at(scene: Passage, beat: float) -> World:
     world = World()
     for prop in scene.props:
         prop.draw(world, beat)
-    return world.all_boxes()
+    return world
+
+
+def boxes(scene: Passage, beat: float) -> Boxes:
+    return world_at(scene, beat).all_boxes()
 
 
 def texts(scene: Passage, beat: float) -> list[Placed]:
     """What is written in the world at a beat, as it stands on the frame."""
-    world = World()
-    for prop in scene.props:
-        prop.draw(world, beat)
     found = []
-    for plane in world.planes:
+    for plane in world_at(scene, beat).planes:
         if plane.alpha > 0.1:
             shift = {"left": 0.0, "right": -plane.width}[plane.align]
             ends = [np.add(plane.at, np.multiply(plane.along, shift + part)) for part in (0.0, plane.width)]
@@ -128,6 +129,80 @@ def test_the_cut_into_indexing_is_seamless(measured: Dataset) -> None:
         return sorted(tuple(np.round(row, 3).tolist()) for row in np.hstack([drawn.origin, drawn.size])[close])
 
     assert near(boxes(title, end)) == near(boxes(indexing, 0.0))
+
+
+def on_the_wall(scene: Passage, beat: float) -> dict[str, tuple[float, float, float, float]]:
+    """Boxes of all that is written, measured on the wall that it stands on: from along it and up to along it and up."""
+    found = {}
+    for plane in world_at(scene, beat).planes:
+        assert plane.align == "left" and plane.up == (0.0, 0.0, 1.0)
+        x = float(np.dot(plane.at, plane.along))
+        found[plane.text] = (x, plane.at[2], x + plane.width, plane.at[2] + plane.height)
+    return found
+
+
+def named(folder: Path, name: str) -> Dataset:
+    path = folder / "named.json"
+    schema.save(Measurements(SCHEMA_VERSION, Device(name, "named"), Run("2031-05-06T07:08:09Z")), path)
+    return Dataset.open([path])
+
+
+NAMES = (
+    "A",
+    "NVIDIA GeForce RTX 3090",
+    "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition",
+    "one name after another " * 11,  # near the 256 bytes that CUDA has for a name
+    "N" * 255,
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_whatever_the_gpu_is_called_its_lines_are_clear_of_the_title_and_of_the_plain(name: str, tmp_path: Path) -> None:
+    scene = passage(Title, named(tmp_path, name))
+    for beat in (11.0, 12.2, 13.5):
+        walls = on_the_wall(scene, beat)
+        words, lines = {w: walls.pop(w) for w in ("HOW", "KERNELS", "CLIMB")}, list(walls.values())
+        assert 1 <= len(lines) <= 3
+        seen = " ".join(walls).removesuffix("measured 2031-05-06").rstrip(" ·").removesuffix("…").rstrip()
+        assert seen and name.startswith(seen) and ("measured 2031-05-06" in " ".join(walls))
+        assert seen == name or len(name) > 60, "a name that a GPU has is not cut short"
+        for line, word in itertools.product(lines, words.values()):
+            assert line[0] > word[2] + 0.4 or line[3] < word[1] - 0.2
+        assert max(line[2] for line in lines) <= words["CLIMB"][2] + 1e-6
+        for one, other in itertools.pairwise(lines):
+            assert other[3] < one[1] - 0.1
+        drawn = boxes(scene, beat)
+        thread = np.abs(drawn.color - np.array(THREAD, np.float32)).max(axis=1) < 0.02
+        assert min(line[1] for line in lines) > (drawn.origin + drawn.size)[~thread, 2].max()
+        on_frame = {text.text: text for text in texts(scene, beat)}
+        how = on_frame["HOW"]
+        assert all(on_frame[line].left > how.right for line in walls)
+
+
+@pytest.mark.parametrize("spec", ["nvidia-h200", "rtx-3090-published"])
+def test_where_the_figures_come_from_is_read_on_what_lies_behind_it(spec: str) -> None:
+    """4.5 to 1 between its ink and the brightest fiftieth of the frame there without it (WCAG 2.2, 1.4.3)."""
+    scene = passage(Title, Dataset.open([spec]))
+    for beat in (11.0, 11.6, 12.3, 13.5):
+        frame = np.zeros((HEIGHT, WIDTH), np.uint32)
+        scene.paint(scene.clock.frame(beat), frame)
+        bare = np.zeros((HEIGHT, WIDTH), np.uint32)
+        without = passage(Title, Dataset.open([spec]))
+        without.props[:] = [prop for prop in without.props if not isinstance(prop, Words)]
+        without.paint(without.clock.frame(beat), bare)
+        lines = [text for text in texts(scene, beat) if text.text not in ("HOW", "KERNELS", "CLIMB")]
+        assert lines
+        for line in lines:
+            cut = slice(int(line.top), int(line.bottom) + 1), slice(int(line.left), int(line.right) + 1)
+            ink, ground = np.percentile(lightness(frame[cut]), 98), np.percentile(lightness(bare[cut]), 98)
+            assert (ink + 0.05) / (ground + 0.05) >= 4.5, f"beat {beat}: {line.text!r}"
+
+
+def lightness(pixels: np.ndarray) -> np.ndarray:
+    """Relative luminance of sRGB pixels, 0..1 (WCAG 2.2)."""
+    channels = np.stack([pixels >> shift & 255 for shift in (0, 8, 16)]) / 255
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return np.tensordot([0.2126, 0.7152, 0.0722], linear, 1)
 
 
 def test_title_names_the_gpu_and_the_day_and_stays_a_bar(measured: Dataset) -> None:
