@@ -10,17 +10,18 @@ from typing import ClassVar
 from measure.records import Rung
 from scenes.props.cube import Cube, Vector
 from scenes.props.instruction import LANES, best_rung, data_type, instruction_of
-from scenes.props.marks import Column, over_the_rung
+from scenes.props.marks import Column, Mark, beyond_the_beam, over_the_rung
 from scenes.props.mma import LANE, Card, Equal, Tensor, WarpLanes, arithmetic, labels
 from scenes.props.peaks import Peaks
 from scenes.props.roof_line import RoofLine
 from scenes.props.roofline import CUBE, FLOOR, HALF_DEPTH, Chart, Hall, Lot, Tower, towers
 from scenes.props.seats import Hall as Seats
 from scenes.props.second_roof import BESIDE, LONG, SecondRoof
+from scenes.props.tensor_flight import flight
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
 from scenes.stage.hud import Ratio
-from scenes.stage.keys import Path, Track, arrive, leave, ramp, smooth, window
+from scenes.stage.keys import Track, arrive, leave, ramp, smooth, window
 from scenes.stage.overlay import Item, Number, Text
 from scenes.stage.palette import COMPUTE
 from scenes.stage.passage import Passage, Scenery
@@ -77,6 +78,13 @@ class TensorCores(Passage):
     def plain(self) -> Rung | None:
         """The fastest fp32 rung that the film has landed so far; asked from bar 4 on: no frame before depends on it."""
         return best_rung(self.data, FP32, self.rungs_before())
+
+    @cached_property
+    def library(self) -> list[tuple[Mark, list[Item]]]:
+        """Where no rung of ours is known, a library's rate on tensor cores as a line over the beam."""
+        if self.chart is None or self.peaks is not None:
+            return []
+        return beyond_the_beam(self.data, self.chart, self.tops, self.clock.beats - 1.0)
 
     def achieved(self) -> Callable[[float], Ratio | None]:
         """From where its tower has landed, the best tensor rung against the roof of its own instruction, or a library."""
@@ -159,24 +167,19 @@ class TensorCores(Passage):
         slow, fast, landed = window(self.at(4, 3), self.tops - 0.25), window(self.at(4, 4), end), window(self.tops, end, 0.2)
         if self.second is None:
             words = f"tensor cores not measured on {self.data.device.name}"
-            self.text(Text(words, LABEL, RIGHT, 262, "right", window(self.pulls + 0.25, end)))
-            self.say_the_equal(window(self.pulls + 1.75, end))
+            until = self.tops - 0.25 if self.library else end
+            self.text(Text(words, LABEL, RIGHT, 262, "right", window(self.pulls + 0.25, until)))
+            for line, told in self.library:  # on "climb"
+                self.prop(line)
+                self.text(*told)
+            if self.chart:  # how many FMA instructions the one stands for, one column of them after the other
+                pace = 0.25 if self.library else 1.0
+                equal: Equal = self.prop(Equal(self.foot, self.shape, tuple(self.pulls + 2.0 + pace * k for k in range(8))))
+                self.text(*equal.words(window(self.pulls + 1.75, until)))
             return
         self.text_later(slow, lambda: self.plain_rate(slow))
         self.text_later(fast, lambda: [Text("on tensor cores", FACT, LEFT, 262, "left", fast)])
         self.text_later(landed, lambda: self.tensor_rate(landed))
-
-    def say_the_equal(self, shown: Callable[[float], float]) -> None:
-        """Without a rate of tensor cores: how many FMA instructions the one instruction stands for, on beat after beat."""
-        if self.chart is None:
-            return
-        equal: Equal = self.prop(Equal(self.foot, self.shape, tuple(self.pulls + 2.0 + beat for beat in range(8))))
-        count, full = NUMBER.coloured(COMPUTE), window(equal.beats[-1], self.clock.beats + 9.0, 0.3)
-        self.text(
-            Text(lambda beat: f"{equal.counted(beat)} of {equal.count} FMA", count, RIGHT, 372, "right", shown, kind="clock"),
-            Text(f"as many FLOP as one {self.shape.name}", SMALL, RIGHT, 422, "right", full),
-            Text("by their shapes, no rate", SMALL, RIGHT, 464, "right", full),
-        )
 
     def plain_rate(self, shown: Callable[[float], float]) -> Sequence[Item]:
         reading = self.data.get(f"ladders.{FP32}.rungs.{self.plain.name}.rate") if self.plain else None
@@ -208,30 +211,6 @@ class TensorCores(Passage):
         world.ground = Ground(spacing=1.5)
 
     def fly(self) -> Callable[[float], Camera]:
-        """Close to the warp and its tiles; on bar 4 back until the whole hall stands under both beams; up along the tower."""
-        x = self.foot[0]
         top = self.tower.lot.top if self.tower else 5.0
-        aside = 0.0 if self.tower else 2.0  # without a second beam the hall alone is what there is to see
-        far = 1.0 if self.tensor.cells[1] <= 8 else 1.14  # a deeper floor of sums
-        wide = 6.9  # the whole row of lanes, and B's name clear of the words
-        keys: list[tuple[float, tuple[float, ...]]] = [
-            (0, (x - 1.2, -0.5, 0.86, wide + 0.1, 4, 12)),
-            (3.5, (x - 1.2, -0.5, 0.92, wide, 10, 14)),
-            (6, (x - 0.25, -0.5, 0.86, 5.3 * far, 20, 16)),
-            (8, (x + 0.05, -0.6, 0.52, 5.6 * far, 24, 18)),
-            (10.5, (x + 0.15, -0.6, 0.6, 5.6 * far, 16, 17)),
-            (12, (x - 0.6, 0.0, 1.3, 7.8, 4, 15)),
-            (13.8, (x - 3.0 + 1.4 * aside, 0.0, 6.0 - 1.45 * aside, 21.0 - aside, -14, 7 + 2 * aside)),
-            (18, (x - 2.0 + 1.2 * aside, 0.0, 7.6 - 2.15 * aside, 21.5 - aside, -26 + 7 * aside, 5 + 3.5 * aside)),
-            (22, (x - 1.0 + 0.8 * aside, 0.0, 8.0 - 2.35 * aside, 18.5 + 0.25 * aside, -34 + 9 * aside, 4 + 5.0 * aside)),
-            (24, (x + 0.7 + 0.8 * aside, 0.0, top - 2.1 * aside, 10.5 + aside, -38 + 12 * aside, 3 + 7 * aside)),
-        ]
-        if self.chart is None:  # no hall to pull back to: once around the sums
-            keys = [*keys[:5], (16, (x, -0.5, 0.66, 5.6 * far, -8, 20)), (24, (x, -0.4, 0.6, 5.0 * far, -26, 24))]
-        path = Path(keys)
-
-        def camera(beat: float) -> Camera:
-            tx, ty, tz, distance, azimuth, elevation = path(beat)
-            return Camera.orbit((tx, ty, tz), distance, azimuth, elevation, 40.0)
-
-        return camera
+        deep = self.tensor.cells[1] > 8  # a deeper floor of sums
+        return flight(self.foot[0], top, deep, self.chart is not None, self.tower is not None, bool(self.library))

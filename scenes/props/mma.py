@@ -192,6 +192,19 @@ class Equal:
         """FMA instructions that the outlines stand for."""
         return self.drawn(beat) * self.count // min(self.count, EQUALS * EQUALS)
 
+    def words(self, shown: Callable[[float], float]) -> list[Text]:
+        """The count; that it is as much work only once it is."""
+
+        def full(beat: float) -> float:
+            return shown(beat) * ramp(beat, self.beats[-1], 0.3)
+
+        style = NUMBER.coloured(COMPUTE)
+        return [
+            Text(lambda beat: f"{self.counted(beat)} of {self.count} FMA", style, 1824, 372, "right", shown, kind="clock"),
+            Text(f"as many FLOP as one {self.shape.name}", SMALL, 1824, 422, "right", full),
+            Text("by their shapes, no rate", SMALL, 1824, 464, "right", full),
+        ]
+
     def draw(self, world: World, beat: float) -> None:
         count = self.drawn(beat)
         if not count:

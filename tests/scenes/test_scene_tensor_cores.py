@@ -294,19 +294,34 @@ def test_another_instruction_is_drawn_with_its_own_shape(record: Any, tmp_path: 
     assert {"524 288 FLOP", "256 FLOP", "in an fp32 FMA of each warp", "× 2 048 the work,"} <= said
 
 
+def test_a_librarys_rate_above_the_beam_is_told_where_there_is_no_ladder_of_tensor_cores(tmp_path: Path) -> None:
+    record = json.loads((MEASUREMENTS / "rtx-3090-published.json").read_text())
+    (line,) = record["ladders"]["gemm_fp32"]["lines"]
+    told = {f"{line['rate']['value']:.1f} TFLOP/s", line["title"], f"{line['rate']['source']} · the dashed line"}
+    made = staged("rtx-3090-published")
+    assert told <= {p.text for p in texts(made, 20.0)} and not told & {p.text for p in texts(made, 17.0)}
+    assert not any("not measured" in p.text for p in texts(made, 20.0)), "a rate is known"
+    ((mark, _),) = made.library
+    assert mark.point(20.0)[2] > made.chart.z(made.chart.peak), "its line lies above the beam"
+    line["rate"]["value"] = 0.9 * made.chart.peak  # under the beam it belongs to the last roof
+    path = tmp_path / "under.json"
+    path.write_text(json.dumps(record))
+    assert not staged(path).library and any("not measured" in p.text for p in texts(staged(path), 20.0))
+
+
 def test_without_a_rate_the_work_of_one_instruction_is_laid_out_in_fmas() -> None:
-    """m16n8k16: 2 x 16 x 8 x 16 = 4096 FLOP; an FMA of 32 lanes: 64; 64 of them, eight more on each beat from 14 on."""
+    """m16n8k16: 2 x 16 x 8 x 16 = 4096 FLOP; an FMA of 32 lanes: 64; 64 of them, eight each quarter beat from 14 on."""
     made = staged("rtx-3090-published")
     equal = next(prop for prop in made.props if isinstance(prop, Equal))
     sides = []
-    for beat in (13.5, 14.1, 17.1, 23.0):
+    for beat in (13.5, 14.1, 14.8, 23.0):
         world = World()
         equal.draw(world, beat)
         sides.append(sum(len(batch.a) for batch in world.ribbons))
     assert sides == [0, 4 * 8, 4 * 32, 4 * 64], "four sides each"
     equal_to = {"as many FLOP as one mma.sync", "by their shapes, no rate"}
-    assert {"64 of 64 FMA", *equal_to} <= {p.text for p in texts(made, 22.0)}
-    early = {p.text for p in texts(made, 18.2)}
+    assert {"64 of 64 FMA", *equal_to} <= {p.text for p in texts(made, 17.0)}
+    early = {p.text for p in texts(made, 15.2)}
     assert any(words.endswith("of 64 FMA") for words in early) and not equal_to & early, "said only once it is true"
     wide = Equal(made.foot, Instruction("wgmma", 64, 256, 16, 4), equal.beats)
     assert (wide.drawn(23.0), wide.counted(23.0)) == (64, 2 * 64 * 256 * 16 // 64), "an outline may stand for several"
