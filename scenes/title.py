@@ -64,7 +64,7 @@ class Words:
 @cache
 def lines_of(name: str, source: str, width: float) -> tuple[str, ...]:
     """A GPU's name and where its figures come from in lines no longer than `width`; a name that needs more is cut short."""
-    letters = int(width / TextPlane.standing("0", SAID, (0.0, 0.0, 0.0), SMALL_TALL).width)
+    letters = int(width / TextPlane.standing("m", SAID, (0.0, 0.0, 0.0), SMALL_TALL).width)
     whole = f"{name} · {source}"
     if len(whole) <= letters:
         return (whole,)
