@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 from scenes.props.cube import Cube
-from scenes.props.issue import FRONT, Gantry, Ranks, at_work, schedulers_of, struck
+from scenes.props.issue import FRONT, Ranks, Scheduler, at_work, schedulers_of, struck
 from scenes.props.seats import Hall
 from scenes.props.signs import Sign, Signs
 from scenes.props.warp import LANES, WIDTH, Press, Row, Warp, march
@@ -22,7 +22,7 @@ from scenes.stage.world import Fog, Ground, Light, World
 
 STRIDE = 1.6  # a step of the march, in lanes
 GOAL = 3.2  # y that our warp comes to: where the next passage's march begins
-SIGN = 1.05  # height of the warps' signs, world units
+SIGN = 1.3  # height of the warps' signs, world units
 WARPS = 8  # of the block, where no record tells how many threads its blocks have
 MOST = 16  # warps of a block that can be looked at
 # What the index kernel does (kernels/traces/index.cu), an instruction for each turn of our warp.
@@ -54,11 +54,11 @@ class Warps(Passage):
         ours = self.warps[0]
         cube = self.prop(Cube(ours.seat, WIDTH))
 
-        # Bar 3: a gantry for each scheduler; on each beat it drops a card on one of its warps, on all of its lanes at once.
+        # Bar 3: a scheduler at the end of its warps; each beat it serves one of them, and a card lands on all lanes at once.
         if self.schedulers:
             rise = Track(0.0).to(1.0, self.cards - 0.5, 0.7, overshoot).to(0.0, self.alone + 0.2, 0.9)
             for group in range(self.schedulers):
-                self.prop(Gantry(partial(self._middle, group), rise))
+                self.prop(Scheduler(partial(self._middle, group), rise, self._issued(group), partial(self._served, group)))
         self._issue()
 
         # Names and figures; then the camera ends where the next passage begins.
@@ -116,6 +116,16 @@ class Warps(Passage):
         """y of the middle of a scheduler's warps."""
         return self._front(beat) + self.ranks.middle(group, beat)
 
+    def _issued(self, group: int) -> list[int]:
+        """Beats of the third bar on which a scheduler issues."""
+        rows = range(group * self.ranks.each, min((group + 1) * self.ranks.each, self.ranks.warps))
+        return sorted(beat for k in rows for beat in self._turns(k))
+
+    def _served(self, group: int, beat: float) -> float:
+        """y of the warp that a scheduler serves on the beat next to this one."""
+        row = group * self.ranks.each + (round(beat - 0.2) - self.first) % self.ranks.each
+        return self._front(beat) + self.ranks.behind(min(row, self.ranks.warps - 1), beat)
+
     def _issue(self) -> None:
         for k, warp in enumerate(self.warps):
             words = iter(WORDS)
@@ -134,12 +144,12 @@ class Warps(Passage):
         signs: list[Sign] = []
         each, last = self.ranks.each, self.ranks.warps - 1
         for group, first in enumerate(range(0, last + 1, each)):
-            shown = Track(0.0).to(1.0, self.falls + 0.2 * group, 0.3, arrive).to(0.0, self.alone, 0.4)
+            shown = Track(0.0).to(1.0, self.falls + 0.2 * group, 0.3, arrive).to(0.0, self.cards - 0.7, 0.3)
             to = min(first + each - 1, last)
             words = f"{to - first + 1} warp{'s' if to > first else ''}"
 
             def standing(beat: float, group: int = group, words: str = words) -> TextPlane:
-                place = (LANES / 2 + 2.0, self._middle(group, beat) - 0.5, 0.1)
+                place = (LANES / 2 + 1.2, self._middle(group, beat) - 0.5, 0.1)
                 return TextPlane.standing(words, FACT, place, SIGN, 12.0)
 
             signs.append((standing, shown))
@@ -150,7 +160,7 @@ class Warps(Passage):
     def _tell(self) -> None:
         """A block; how many threads a warp has; how schedulers issue; and the whole idea once more."""
         block = Track(0.0).to(1.0, 0.6, 0.3, arrive).to(0.0, self.falls - 0.1, 0.3)
-        self.text(Text("one block of threads", FACT, LEFT, BIG, opacity=block))
+        self.text(Text(f"a block of {len(self.warps) * LANES} threads", FACT, LEFT, BIG, opacity=block))
         shown = Track(0.0).to(1.0, self.falls + 0.25, 0.3, arrive).to(0.0, self.cards - 0.2, 0.4)
 
         def size() -> list[Item]:
@@ -192,8 +202,8 @@ class Warps(Passage):
             (self.falls, (2.6, y0 + 0.3 * deep, 0.8, 46.0 * far, -18.0, 25.0)),
             (self.steps, (3.4, y0 + 0.26 * deep, 1.0, 46.5 * far, -6.0, 18.0)),
             (self.at(2, 3), (3.8, self._front(self.at(2, 3)) + 0.24 * deep, 1.2, 46.5 * far, 8.0, 16.0)),
-            (self.cards - 0.5, (3.8, y1 + 0.3 * deep, 4.4, 52.0 * far, 12.0, 19.0)),
-            (self.at(3, 3), (3.6, y1 + 0.28 * deep, 5.0, 52.5 * far, 20.0, 20.0)),
+            (self.cards - 0.5, (5.4, y1 + 0.3 * deep, 2.6, 53.0 * far, 4.0, 20.0)),
+            (self.at(3, 3), (5.6, y1 + 0.28 * deep, 2.8, 52.0 * far, 12.0, 21.0)),
             (self.alone, (2.5, y1 + 0.16 * deep, 2.9, 43.0, 35.0, 13.0)),
             (self.at(4, 3), (3.8, GOAL + 1.8, 1.7, 31.0, 47.0, 10.0)),
             (self.clock.beats, HERE),

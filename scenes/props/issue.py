@@ -1,4 +1,4 @@
-"""A block's warps before the schedulers of an SM: how they stand, whose turn it is, and the gantries that the cards fall from.
+"""A block's warps before the schedulers of an SM: how they stand, whose turn it is, and the schedulers.
 
 On compute capability 7.x to 9.x an SM has four warp schedulers; its warps are distributed among them, and whenever it is time
 to issue each scheduler issues one instruction for one of its warps that is ready (CUDA C++ Programming Guide, compute
@@ -15,14 +15,16 @@ import numpy as np
 from scenes.props.warp import LANES, Floats
 from scenes.stage.keys import ramp
 from scenes.stage.overlay import Value, value_at
-from scenes.stage.palette import QUIET, STEEL, mix
+from scenes.stage.palette import COMPUTE, QUIET, STEEL, TEXT, mix
 from scenes.stage.plane import TextPlane
 from scenes.stage.type import LABEL
-from scenes.stage.world import Boxes, World
+from scenes.stage.world import Boxes, Ribbons, World
 
 SCHEDULERS = {7: 4, 8: 4, 9: 4}  # warp schedulers of an SM by major compute capability
 FRONT = 3  # drawn groups, where the number of schedulers is not known
-BEAM, THICK = 4.6, 0.28  # height of a gantry's beam over the floor; a thin one hides no warp behind it
+END = LANES / 2 + 1.4  # x of a scheduler's near end, beyond the last lane
+BLOCK, CAPITAL = (9.4, 1.2, 2.1), 1.15  # of a scheduler: width, depth, height; capitals of its name
+WIRE = 1.5  # height at which its line runs over the lanes
 STEP = 0.5  # share of its work that a warp shows on a step of its march
 
 
@@ -90,21 +92,35 @@ def struck(beats: list[int]) -> Callable[[float], Floats]:
 
 
 @dataclass(frozen=True, slots=True)
-class Gantry:
-    """A scheduler: two posts and a beam over its warps, with its name; `rise` lifts it out of the floor."""
+class Scheduler:
+    """A scheduler: a block with its name at the right end of its warps; `rise` lifts it out of the floor.
+
+    On each beat of its warps' turns, `issues`, it jumps, and a line runs from it over all lanes of the warp that it serves,
+    whose y `served(beat)` tells.
+    """
 
     y: Callable[[float], float]
     rise: Value
+    issues: Sequence[float]
+    served: Callable[[float], float]
     name: str = "scheduler"
-    HALF = LANES / 2 + 1.0
+
+    def strikes(self, beat: float) -> float:
+        """How much it issues, 0..1: most on the beat, over well before the next."""
+        return max((ramp(beat, at - 0.12, 0.12) * (1.0 - ramp(beat, at + 0.1, 0.6)) for at in self.issues), default=0.0)
 
     def draw(self, world: World, beat: float) -> None:
         up = value_at(self.rise, beat)
         if up < 0.01:
             return
-        y, top, frame = self.y(beat), BEAM * up, mix(STEEL, QUIET, 0.3)
-        posts = [(-self.HALF - 0.6, y - 0.3, 0.0), (self.HALF, y - 0.3, 0.0)]
-        world.add(Boxes.of(posts, (0.6, 0.6, top), frame, edge=0.9))
-        world.add(Boxes.of((-self.HALF - 0.6, y - 0.3, top), (2 * self.HALF + 1.2, 0.6, THICK * up), frame, edge=1.0))
-        sign = TextPlane.standing(self.name, LABEL, (-self.HALF - 0.6, y - 0.31, top + (THICK + 0.2) * up), 0.85 * up)
+        y, hit, (wide, deep, tall) = self.y(beat), self.strikes(beat), BLOCK
+        low, frame = 0.5 * hit * up, mix(STEEL, QUIET, 0.3)
+        world.add(Boxes.of([(END, y - deep / 2, low)], (wide, deep, tall * up), frame, 0.0, 1.0))
+        sign = TextPlane.standing(
+            self.name, LABEL.coloured(TEXT), (END + wide / 2, y - deep / 2 - 0.02, low + 0.55 * up), CAPITAL * up, 0.0, "centre"
+        )
         world.add(sign.shown(min(1.0, max(0.0, 2.0 * up - 1.0))))
+        if hit > 0.01:
+            at = self.served(beat)
+            knots = np.array([(END, y, low + 0.5 * tall), (END - 0.6, at, WIRE), (-LANES / 2, at, WIRE)])
+            world.add(Ribbons.of(knots[:-1], knots[1:], 0.14, COMPUTE, 0.9 * hit * up, 0.5 * hit))
