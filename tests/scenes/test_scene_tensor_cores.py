@@ -302,6 +302,7 @@ def test_a_librarys_rate_above_the_beam_is_told_where_there_is_no_ladder_of_tens
     assert told <= {p.text for p in texts(made, 20.0)} and not told & {p.text for p in texts(made, 17.0)}
     assert not any("not measured" in p.text for p in texts(made, 20.0)), "a rate is known"
     ((mark, _),) = made.library
+    assert made.chart is not None
     assert mark.point(20.0)[2] > made.chart.z(made.chart.peak), "its line lies above the beam"
     line["rate"]["value"] = 0.9 * made.chart.peak  # under the beam it belongs to the last roof
     path = tmp_path / "under.json"
