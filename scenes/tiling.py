@@ -11,7 +11,7 @@ import numpy as np
 from measure.roofline_model import LEVELS
 from scenes.props.cube import Cube, Vector
 from scenes.props.piles import DEEP, FRONT, SIZE, Pile
-from scenes.props.rungs import LEVEL_NAMES, find, problem
+from scenes.props.rungs import LEVEL_NAMES, called, find, problem
 from scenes.props.tiles import LOADS, LOADS_SAID, SIDE, THREAD, Door, Threads, Tiles, Times, names
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
@@ -154,7 +154,7 @@ class Tiling(Passage):
 
     def name_pile(self, which: int, name: str, seen: Callable[[float], float]) -> Sequence[Item]:
         rung, at = find(self.data, name), (PILES[which], -SIZE[1] / 2 - FRONT - DEEP, 0.0)
-        lines = [rung.title if rung else f"{name} not measured", *self.what_it_did(which)]
+        lines = [called(rung, name) + ("" if rung else ": not measured"), *self.what_it_did(which)]
         style = (SMALL.coloured(TEXT), SMALL, SMALL)
         return [Text(line, style[k], 0, 48 + 40 * k, "centre", seen, at) for k, line in enumerate(lines)]
 

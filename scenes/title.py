@@ -136,8 +136,8 @@ class Title(Passage):
 
     def _byline(self) -> tuple[str, str]:
         """The GPU, and the day its figures were measured or that they were published."""
-        run = self.data.run
-        return self.data.device.name, "published figures" if run is None else f"measured {run.date[:10]}"
+        name, _, source = self.footer().rpartition(" · ")
+        return name, source
 
     def _hop(self, beat: float) -> float:
         """Height of the cube: it leaves the floor half way to each beat and lands on it; at rest before the last one."""

@@ -123,8 +123,7 @@ class Warps(Passage):
 
     def _served(self, group: int, beat: float) -> float:
         """y of the warp that a scheduler serves on the beat next to this one."""
-        row = group * self.ranks.each + (round(beat - 0.2) - self.first) % self.ranks.each
-        return self._front(beat) + self.ranks.behind(min(row, self.ranks.warps - 1), beat)
+        return self._front(beat) + self.ranks.behind(self.ranks.served(group, round(beat - 0.2), self.first), beat)
 
     def _issue(self) -> None:
         for k, warp in enumerate(self.warps):

@@ -1,4 +1,4 @@
-"""A block's warps before the schedulers of an SM: how they stand, whose turn it is, and the schedulers.
+"""A block's warps before the schedulers of an SM: how they stand, whose turn it is, and the blocks that serve them.
 
 On compute capability 7.x to 9.x an SM has four warp schedulers; its warps are distributed among them, and whenever it is time
 to issue each scheduler issues one instruction for one of its warps that is ready (CUDA C++ Programming Guide, compute
@@ -67,6 +67,10 @@ class Ranks:
     def turns(self, warp: int, first: int, last: int) -> list[int]:
         """The beats from `first` to `last` on which it is this warp's turn: each group's warps in order, one a beat."""
         return [beat for beat in range(first, last + 1) if (beat - first) % self.each == warp % self.each]
+
+    def served(self, group: int, beat: int, first: int) -> int:
+        """The warp of a group whose turn a beat is, where the turns begin on beat `first`."""
+        return min(group * self.each + (beat - first) % self.each, self.warps - 1)
 
 
 def at_work(turns: Sequence[float], steps: Sequence[float] = (), ever: float = np.inf) -> Callable[[float], Floats]:

@@ -14,7 +14,7 @@ from scenes.props.cube import Vector
 from scenes.props.instruction import data_type
 from scenes.props.peaks import Peaks, instruction_under
 from scenes.props.roofline import HALF_DEPTH, HALF_WIDTH, Chart
-from scenes.props.rungs import LADDER, VENDOR, vendor_line
+from scenes.props.rungs import VENDOR, vendor_line, vendor_title
 from scenes.stage.claims import figure
 from scenes.stage.keys import Track, arrive, window
 from scenes.stage.overlay import SAFE, Canvas, Item, Number, Text
@@ -94,15 +94,14 @@ def over_the_rung(
 
 def beyond_the_beam(data: Dataset, chart: Chart, begins: float, ends: float) -> list[tuple[Mark, list[Item]]]:
     """The vendor's rate of the hall's own ladder where it lies above the beam, as other units give it: its line, its words."""
-    reading, owned = data.get(VENDOR), data.ladder(LADDER)
-    if reading is None or owned is None or vendor_line(data, chart.peak) is not None:
+    reading = data.get(VENDOR)
+    if reading is None or vendor_line(data, chart.peak) is not None:
         return []
-    title = next(line.title for line in owned.value.lines if line.name == VENDOR.split(".")[3])
     span = (chart.x(chart.ridge) if chart.placed else 0.0, HALF_WIDTH + 4.0)
     drawn, shown = Track().to(1.0, begins, 1.0, arrive).to(0.0, ends, 0.5), window(begins, ends)
     words: list[Item] = [
         Number(figure(reading, 1), NUMBER, SAFE[2], 372, "right", shown),
-        Text(title, SMALL, SAFE[2], 422, "right", shown),
+        Text(vendor_title(data), SMALL, SAFE[2], 422, "right", shown),
         Text(f"{reading.quantity.source} · the dashed line", SMALL, SAFE[2], 464, "right", shown),
     ]
     return [(Mark(chart, lambda: reading.quantity.value, span, True, drawn), words)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from measure.dataset import Dataset
 from scenes.props.cube import Vector
 from scenes.props.register_tile import OUTLINE, RegisterTile, Step, tile_of
-from scenes.props.rungs import LEFT, find
+from scenes.props.rungs import LEFT, called, find
 from scenes.stage.keys import Track, arrive, leave, ramp, window
 from scenes.stage.overlay import Item, Text
 from scenes.stage.palette import COMPUTE, MEMORY, Colour
@@ -19,7 +19,6 @@ from scenes.stage.type import FACT, SMALL
 
 Shown = Callable[[float], float]
 COLUMN, SQUARE = "tile_1d", "tile_2d"
-TITLES = {COLUMN: "1D tiling", SQUARE: "2D tiling"}  # of a rung that no file names
 OFFSET = (0.85, -3.0, -1.15)  # of the wall's left edge from the cube: in front of the hall, below the roof
 
 
@@ -73,7 +72,7 @@ class Registers:
         items: list[Item] = [Text(shape, FACT, LEFT, 262, "left", shown)]
         if rung is None or tile is None:
             why = "not measured" if rung is None else "its tile is not known"
-            return [*items, Text(f"{rung.title if rung else TITLES[name]}: {why}", SMALL, LEFT, 310, "left", shown)]
+            return [*items, Text(f"{called(rung, name)}: {why}", SMALL, LEFT, 310, "left", shown)]
         rows, columns = tile
         items.append(Text(f"{rung.title}: the registers of one thread", SMALL, LEFT, 310, "left", shown))
         said: list[tuple[str, Colour, float, float]] = [

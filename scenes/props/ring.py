@@ -33,6 +33,7 @@ REACH, GAP = 3.3, 0.26  # width of a buffer; share of a column's place that is a
 ARCH = 1.3  # how high an arch rises over the rails
 FLIGHT, LONGEST = 0.8, 3.2  # of a step in the air, and beats at most
 PIECES = 36  # of an arch
+DEPTH = 0.46  # of a buffer and of the rail that it stands on
 BAND = 0.46  # width of an arch that stands for the whole rate of a link
 GLOW, COOLS = 0.3, 0.3  # beats that an addition stays amber, and in which it cools
 LIFT = 0.2  # by how much of their height the finished sums leap
@@ -220,7 +221,7 @@ class Ring:
         base[:, 2] = FOOT + (base[:, 2] - FOOT) * leap
         if self.counted(beat):  # chunk 0's slabs come first, from rank N - 1 on; the first to be held up is rank N - 2's
             base[: self.ranks**2, 2] += np.repeat(np.roll(self.raised(beat), -1), self.ranks)
-        size = np.array([self.pitch * (1.0 - GAP * value_at(self.split, beat)), 0.46, self.slab * 0.9 * leap])
+        size = np.array([self.pitch * (1.0 - GAP * value_at(self.split, beat)), DEPTH, self.slab * 0.9 * leap])
         if self.real is not None:
             a, b = frames(base - size * (0.5, 0.5, 0.0), (float(size[0]), float(size[1]), float(size[2])))
             world.add(Ribbons.of(a, b, 0.025, mix(QUIET, MEMORY, 0.5), alpha=0.9))
@@ -280,7 +281,10 @@ class Ring:
     def _open(self, world: World, real: int) -> None:
         """What nobody measured, in outline: the other modules and their buffers' rails."""
         centres = np.column_stack([self.centres[real:], np.zeros(self.ranks - real)])
-        boxes = [((-WIDE / 2, -DEEP / 2, BOARD), (WIDE, DEEP, MODULE)), ((-REACH / 2, RAIL - 0.23, FOOT), (REACH, 0.46, 0.1))]
+        boxes = [
+            ((-WIDE / 2, -DEEP / 2, BOARD), (WIDE, DEEP, MODULE)),
+            ((-REACH / 2, RAIL - DEPTH / 2, FOOT), (REACH, DEPTH, 0.1)),
+        ]
         for low, size in boxes:
             a, b = frames(centres + low, size)
             world.add(Ribbons.of(a, b, 0.03, mix(STEEL, (1.0, 1.0, 1.0), 0.4), alpha=0.8))

@@ -24,6 +24,7 @@ LIMITED = {
     True: ("math can go no faster", "math could go faster"),
     False: ("loads can come no faster", "loads could come faster"),
 }
+UNNAMED = {"tile_1d": "1D tiling", "tile_2d": "2D tiling"}
 WRAP, LINE = 42, 42  # letters a line of a rung's idea, design pixels from line to line
 MOST, LOW = 12.0, 0.4  # times that the scale is zoomed at most; the height at which it then begins
 LEVEL_NAMES = {"load_path": "SM load path", "l2": "L2", "dram": "DRAM", "l1": "L1"}
@@ -55,7 +56,7 @@ def lettering(data: Dataset, name: str, shown: Value, landed: Value, told: bool 
     rung, rate = find(data, name), data.get(f"ladders.{LADDER}.rungs.{name}.rate")
     if rung is None or rate is None:
         failed = rung is not None and rung.verification is not None and not rung.verification.passed
-        title, why = rung.title if rung else name, "failed verification" if failed else "not measured"
+        title, why = called(rung, name), "failed verification" if failed else "not measured"
         return [Text(title, FACT, LEFT, 262, "left", shown), Text(why, LABEL, LEFT, 316, "left", shown)]
     digits = decimals(rate.quantity.value, 1 if rate.quantity.value >= 1 else 2)
     ideas = textwrap.wrap(rung.change, WRAP if len(rung.change) <= WRAP else len(rung.change) // 2 + 6)
@@ -120,15 +121,24 @@ def zoom_to(data: Dataset, chart: Chart, names: Sequence[str]) -> float:
 
 def vendor(data: Dataset, line: Reading | None, shown: Value) -> list[Item]:
     """Name and rate of the vendor's library; nothing where there is no line to name."""
-    owned = data.ladder(LADDER)
-    if line is None or owned is None:
+    if line is None:
         return []
-    title = next(item.title for item in owned.value.lines if item.name == VENDOR.split(".")[3])
     return [
-        Text(title, FACT, LEFT, 268, "left", shown),
+        Text(vendor_title(data), FACT, LEFT, 268, "left", shown),
         Number(figure(line, 1), NUMBER, LEFT, 356, "left", shown),
         Text(f"{line.quantity.source} · the dashed line", SMALL, LEFT, 410, "left", shown),
     ]
+
+
+def called(rung: Rung | None, name: str) -> str:
+    """A rung's title; of one that no file names, words of its name, never the bare key."""
+    return rung.title if rung else UNNAMED.get(name, name.replace("_", " ").capitalize())
+
+
+def vendor_title(data: Dataset) -> str:
+    """What the file calls the vendor library's rate; empty without one."""
+    owned = data.ladder(LADDER)
+    return next((line.title for line in owned.value.lines if line.name == VENDOR.split(".")[3]), "") if owned else ""
 
 
 def vendor_line(data: Dataset, peak: float) -> Reading | None:

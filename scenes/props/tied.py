@@ -7,12 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from scenes.props.ring import GAP, TALL, Floats, Ring, frames
+from scenes.props.ring import DEPTH, GAP, TALL, Floats, Ring, frames
 from scenes.stage.keys import linear, ramp
 from scenes.stage.palette import THREAD
 from scenes.stage.world import Ribbons, World
 
-DEPTH = 0.46  # of a column
 CLOSES = 0.5  # beats that the line takes from the last copy to the first
 LINE, FRAME = 0.07, 0.04  # widths, world units
 

@@ -11,7 +11,7 @@ import pytest
 from measure.dataset import MEASUREMENTS, Dataset
 from scenes.props.register_story import Registers
 from scenes.props.register_tile import RegisterTile, Step, tile_of
-from scenes.props.rungs import find
+from scenes.props.rungs import called, find
 from scenes.stage.palette import MEMORY
 from scenes.stage.world import World
 
@@ -81,3 +81,7 @@ def test_a_rung_that_no_file_has_is_named_in_words(tmp_path: Path) -> None:
     path = tmp_path / "without.json"
     path.write_text(json.dumps(document))
     assert f"{title}: not measured" in said(str(path)) and not any("tile_2d" in words for words in said(str(path)))
+
+
+def test_a_rung_that_no_file_names_is_never_called_by_its_bare_key() -> None:
+    assert [called(None, key) for key in ("tile_2d", "double_buffered", "shared")] == ["2D tiling", "Double buffered", "Shared"]
