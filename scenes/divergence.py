@@ -10,12 +10,13 @@ import numpy as np
 
 from scenes.props.branch import LEFT, LINE_1, LINE_2, beside, code
 from scenes.props.cube import Cube
-from scenes.props.fan_out import FanOut
 from scenes.props.lane_time import LaneTime, Schedule, Twin
 from scenes.props.seats import Hall
+from scenes.props.turns import Turns
 from scenes.props.warp import LANES, WIDTH, Floats, Gate, Press, Row, Warp, half_of, march
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
+from scenes.stage.digits import Counter
 from scenes.stage.keys import Path, Track, arrive, linear, overshoot, ramp, smooth
 from scenes.stage.overlay import Item, Number, Text
 from scenes.stage.palette import COMPUTE, QUIET
@@ -27,11 +28,11 @@ STRIDE = 1.6  # a step of the march, in lanes
 LENGTH = 16.0  # of the time axis
 CONDITION = "threadIdx.x < 16"  # code, where no record names its own
 AISLE = 5.0  # between the halves
-FAN = 1.4  # y of the columns, close behind the lanes, which stay low while those stand
+BEGIN, FIELD = -1.5, 28.0  # y at which time begins, and the length of 32 turns
 Span: TypeAlias = Callable[[float], tuple[float, float]]
 # What the recorded kernel does before its `if` (kernels/traces/divergence.cu).
 TEST = "test condition"
-SECOND, BIG, FINE = 1010, 274, 330  # places of the two figures, the first at LEFT, design pixels
+RIGHT, BIG, FINE = 1824, 236, 290  # places of the two figures, the first at LEFT, design pixels
 
 
 class Divergence(Passage):
@@ -49,7 +50,7 @@ class Divergence(Passage):
         # The moments, on the words of the song: "along", "yes", "no", "wait", "go".
         self.gate, self.split, self.other = self.at(1, 3), self.at(2), self.at(2, 1.5)
         self.first, self.last = self.at(2, 3), self.at(4, 3)  # of the record's clocks
-        self.lands, self.join, self.go = self.at(4, 4), self.at(5, 4), self.at(6, 3)
+        self.lands, self.join, self.alone, self.go = self.at(4, 3.5), self.at(5, 1.8), self.at(5, 2), self.at(6, 3)
         self.schedule = Schedule.of(self.trace, self.first, self.last) if self.trace else None
         # The warp walks up to its `if` in lockstep, an instruction a beat.
         self.prop(Scenery(self.light))
@@ -67,7 +68,7 @@ class Divergence(Passage):
         wedge = Track().to(1, self.split, 0.3, overshoot).to(0, self.join - 0.4, 0.4)
         self.prop(Gate(self.row, -0.85, rise, wedge, (self.shut(0), self.shut(1))))
         laid = Track().to(1, self.first, 1.6, arrive).to(0, self.join - 0.2, 0.6)
-        self.lane_time = self.prop(LaneTime(self.row, self.schedule, -1.5, LENGTH, laid))
+        self.lane_time = self.prop(LaneTime(self.row, self.schedule, BEGIN, LENGTH, laid))
         if self.schedule is None:
             self.outline()
         else:
@@ -76,21 +77,15 @@ class Divergence(Passage):
             # A run of the same work undivided, laid over it.
             self.compare(self.schedule)
 
-        # Behind each lane rises what as many paths cost; then all 32 step off together.
+        # A path for each lane: 32 turns, one after another, until the last bar; then all 32 are together again.
+        spread = Track().to(1, self.alone, 0.35, arrive)
+        told = Track().to(1, self.alone - 0.1, 0.2).to(0, self.at(6, 3.9), 0.3)
+        lined = Track().to(1, self.alone, 0.2).to(0, self.go + 0.4, 0.3)  # before the camera passes its end
+        self.turns = self.prop(Turns(self.data, self.row, BEGIN, FIELD, self.alone, self.at(6), spread, lined))
         for k in range(int(self.clock.beats - self.go)):
             self.issue(self.go + k, self.whole)
-        clear = Track(1.0).to(0, self.go - 0.4, 0.25)
-        self.fan = self.prop(FanOut(self.data, self.row, FAN, self.paths(), clear))
-        told = Track().to(1, self.join, 0.2).to(0, self.at(6, 3.8), 0.3)
-        self.text_later(told, lambda: self.fan.words(told, self.data.device.name))
+        self.text_later(told, lambda: self.turns.words(told, self.data.device.name))
         self.finish()
-
-    def paths(self) -> Track:
-        """How many columns of the fan-out have risen: twice as many on each eighth note."""
-        risen = Track().to(1, self.join - 0.5, 0.4, arrive)
-        for k in range(1, LANES.bit_length()):
-            risen.to(2**k, self.join + (k - 1) / 2, 0.4, arrive)
-        return risen
 
     # ---- what the lanes do --------------------------------------------------------------------------------------------
 
@@ -98,7 +93,7 @@ class Divergence(Passage):
         """Share of work of every lane, (32,): all in lockstep, then as recorded, then all again."""
         together = 1.0 - ramp(beat, self.first - 0.3, 0.35) + ramp(beat, self.go - 0.4, 0.4)
         apart = self.schedule.working(beat) if self.schedule else np.zeros(LANES)
-        return np.asarray(np.maximum(together, apart))
+        return np.asarray(np.maximum(np.maximum(together, apart), self.turns.working(beat)))
 
     def stamp(self, beat: float) -> Floats:
         """Whether the beat lands on a lane: on all that work."""
@@ -135,7 +130,7 @@ class Divergence(Passage):
         gone = Track(1.0).to(0, self.lands - 0.1 if self.schedule else self.join - 0.25, 0.4)
         self.text(*code(self.condition, (self.gate, self.split, self.other), self.state, gone))
         shown = Track().to(1, self.first + 0.5, 0.5)
-        notes = ["", "// recorded order; CUDA promises none"]
+        notes = ["", "// order: recorded, not promised"]
         if self.schedule is None:
             notes = ["// outlines: one side, then the other", f"// per-lane clocks not measured on {self.data.device.name}"]
         for note, x, y in zip(notes, beside(self.condition), (LINE_1, LINE_2), strict=True):
@@ -189,22 +184,29 @@ class Divergence(Passage):
         """Both lengths in cycles where the code stood; at their ends which is which."""
         shown = Track().to(1, self.lands + 0.2, 0.3).to(0, self.join - 0.2, 0.2)
         named = Track().to(1, self.lands + 0.2, 0.3).to(0, self.join - 0.7, 0.2)  # before the camera passes the ends
+        timed = Track().to(1, self.first + 0.2, 0.3).to(0, self.join - 0.2, 0.2)
         pale = Track().to(1, self.lands, 0.5).to(0, self.join - 0.25, 0.5)
 
         def uniform() -> float:
             return self.read("traces.divergence.uniform_cycles").quantity.value
 
         def lengths() -> list[Item]:
-            items: list[Item] = []
-            undivided = ("uniform_cycles", uniform(), "undivided", "an undivided warp, run separately, ", LEFT)
-            for key, cycles, name, words, x in (undivided, ("cycles", schedule.total, "divided", "the divided warp, ", SECOND)):
-                place, shot = partial(self.lane_time.beside, cycles), figure(self.read(f"traces.divergence.{key}"), 0)
-                items += [Number(shot, NUMBER, x, BIG, "left", shown), Text(words + shot.source, SMALL, x, FINE, "left", shown)]
-                items.append(Text(name, LABEL, 18, 12, "left", named, place))
-            return items
+            shot = figure(self.read("traces.divergence.uniform_cycles"), 0)
+            ends = (("undivided", uniform()), ("divided", schedule.total))
+            return [
+                Number(shot, NUMBER, LEFT, BIG, "left", shown),
+                Text(f"the same work undivided, {shot.source}", SMALL, LEFT, FINE, "left", shown),
+                *(Text(name, LABEL, 18, 12, "left", named, partial(self.lane_time.beside, at)) for name, at in ends),
+            ]
+
+        def clock() -> list[Item]:
+            shot = figure(self.read("traces.divergence.cycles"), 0)
+            ran = Counter(shot, lambda beat: schedule.now(beat) / schedule.total, NUMBER, RIGHT, BIG, "right", timed)
+            return [ran, Text(f"the divided warp, {shot.source}", SMALL, RIGHT, FINE, "right", timed)]
 
         self.prop(Twin(self.lane_time, schedule, uniform, Track().to(1, self.lands, 1.0, arrive), pale))
         self.text_later(shown, lengths)
+        self.text_later(timed, clock)
 
     # ---- the picture ------------------------------------------------------------------------------------------------------
 
@@ -227,11 +229,12 @@ class Divergence(Passage):
             (10, (0.0, -2.4, 1.0, 50.0, -4, 18)),
             (13, (0.0, -2.8, 0.4, 52.0, -8, 21)),
             (15, (aside, -4.6, 1.2, far, -2, 28)),
-            (18, (aside + 0.5, -4.4, 1.2, far - 1.0, -6, 26)),
-            (19.5, (-0.6, 0.0, 3.4, 48.0, -12, 16)),
-            (21.5, (-0.4, 0.0, 4.0, 46.0, -22, 12)),
-            (22.8, (0.8, -1.2, 3.2, 34.0, -34, 9)),
-            (24, (5.2, -4.4, 2.1, 11.0, -46, 6)),
+            (16, (aside + 0.4, -4.4, 1.2, far - 1.0, -4, 27)),
+            (17.5, (0.6, -8.0, 3.0, 64.0, -5, 27)),
+            (20, (2.2, -13.0, 3.6, 65.0, -11, 21)),
+            (21.8, (2.6, -13.0, 3.2, 65.0, -16, 20)),
+            (22.8, (1.5, -8.0, 3.6, 50.0, -22, 17)),
+            (24, (5.5, -2.6, 2.6, 30.0, -30, 11)),
         ])  # fmt: skip
 
         def camera(beat: float) -> Camera:

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from manim import tempconfig
 from numpy.typing import NDArray
 
-from audio import timeline_file, tracks
+sys.path.insert(0, str(Path(__file__).parent / "helpers"))
+
+import staging
+from staging import boxes
+
 from measure import schema
-from measure.dataset import MEASUREMENTS, Dataset
+from measure.dataset import MEASUREMENTS
 from measure.records import SCHEMA_VERSION, Device, DivergenceTrace, Measurements, Quantity, Run, Traces
-from scenes import film
 from scenes.divergence import Divergence
 from scenes.props.lane_time import BAR, TRACK, Schedule, nice_step
 from scenes.props.warp import LANES, half_of, march
 from scenes.props.warp import WIDTH as WIDTH_OF_LANE
 from scenes.stage.overlay import Placed
 from scenes.stage.palette import COMPUTE, THREAD, Colour
-from scenes.stage.passage import Context, Window
-from scenes.stage.world import Boxes, World
+from scenes.stage.world import Boxes
 
 WIDTH, HEIGHT = 480, 270
 HIGH_FIRST = ((2000,) * 16 + (0,) * 16, (4000,) * 16 + (1900,) * 16)
@@ -43,17 +45,14 @@ def trace(clocks: tuple[tuple[int, ...], tuple[int, ...]]) -> DivergenceTrace:
 
 def passage(spec: str | Path) -> Divergence:
     """The scene at its place in the film's own track, with all its props and texts, ready to paint any frame."""
-    row = film.row("divergence")
-    timeline = timeline_file.load(tracks.HERE / f"{tracks.DEFAULT}{timeline_file.SUFFIX}")
-    scene = Divergence(Context(Dataset.open([spec]), timeline, row.first_bar, row.bars), Window(0, 0))
-    scene.setup()
-    scene.construct()
+    scene = staging.staged("divergence", spec)
+    assert isinstance(scene, Divergence)
     return scene
 
 
 @pytest.fixture(autouse=True)
 def small(tmp_path: Path) -> Iterator[None]:
-    with tempconfig({"pixel_width": WIDTH, "pixel_height": HEIGHT, "frame_rate": 30, "media_dir": str(tmp_path / "media")}):
+    with staging.small_frames(WIDTH, HEIGHT, media=tmp_path):
         yield
 
 
@@ -73,15 +72,7 @@ def absent() -> Divergence:
 
 
 def texts(scene: Divergence, beat: float) -> list[Placed]:
-    scene.paint(scene.clock.frame(beat), np.zeros((HEIGHT, WIDTH), np.uint32))
-    return [placed for placed in scene.placed if placed.opacity > 0.1]
-
-
-def boxes(scene: Divergence, beat: float) -> Boxes:
-    world = World()
-    for prop in scene.props:
-        prop.draw(world, beat)
-    return world.all_boxes()
+    return staging.placed(scene, beat, 0.1)
 
 
 def coloured(drawn: Boxes, colour: Colour) -> NDArray[np.bool_]:
@@ -244,11 +235,12 @@ def test_a_line_of_the_code_is_amber_while_its_half_runs(recorded: Divergence, f
 
 
 def test_the_order_is_said_to_be_the_records_and_the_undivided_warp_another_run(recorded: Divergence) -> None:
-    assert "// recorded order; CUDA promises none" in {placed.text for placed in texts(recorded, 8.0)}
-    placed = {each.text: each for each in texts(recorded, 16.5)}
-    said = [("1 600 cycles", "an undivided warp, run separately, measured"), ("4 000 cycles", "the divided warp, measured")]
-    for number, words in said:
-        assert placed[words].left == pytest.approx(placed[number].left, abs=8) and placed[words].top >= placed[number].bottom
+    assert "// order: recorded, not promised" in {placed.text for placed in texts(recorded, 8.0)}
+    placed = {each.text: each for each in texts(recorded, 15.5)}
+    undivided = ("1 600 cycles", "the same work undivided, measured", "left")
+    for number, words, edge in (undivided, ("4 000 cycles", "the divided warp, measured", "right")):
+        assert getattr(placed[words], edge) == pytest.approx(getattr(placed[number], edge), abs=8)
+        assert placed[words].top >= placed[number].bottom
     assert placed["1 600 cycles"].right < placed["4 000 cycles"].left
     assert not {"if (", "else"} & set(placed)  # the figures stand in the code's place
 
@@ -256,7 +248,7 @@ def test_the_order_is_said_to_be_the_records_and_the_undivided_warp_another_run(
 @pytest.mark.parametrize("recorded", [HIGH_FIRST, TOGETHER], indirect=True)
 def test_each_length_is_named_at_its_end_beside_the_tracks(recorded: Divergence) -> None:
     """Both brackets' outer feet and the names to their right, on the picture; the longer run ends nearer to the camera."""
-    for beat in (15.5, 16.5, 17.5, 18.1):
+    for beat in (14.9, 15.4, 15.8):
         placed = {each.text: each for each in texts(recorded, beat)}
         for name, cycles in (("undivided", 1600.0), ("divided", 4000.0)):
             time = recorded.lane_time
@@ -271,7 +263,7 @@ def test_without_a_record_nothing_is_invented(absent: Divergence) -> None:
     seen = [placed for beat in range(24) for placed in texts(absent, beat)]
     assert "// per-lane clocks not measured on NVIDIA GeForce RTX 3090" in {placed.text for placed in seen}
     assert not amber(absent, "  A();", 9.0) and not amber(absent, "else", 13.0)
-    assert {p.text for p in seen if p.kind == "axis"} <= {"4 paths", "8", "16", "32 paths"}  # the outlines' names: no clock
+    assert not {p.text for p in seen if p.kind == "axis"}  # no clock, no numbers of paths
     assert not [p.text for p in seen if "recorded" in p.text or p.text.endswith((" run", " wait", "cycles", "×"))]
     assert not [claim for claim in absent.log.claims if claim.key.startswith("traces.")]
     for beat in range(7, 18):
@@ -292,65 +284,89 @@ def test_texts_keep_apart_and_inside(recorded: Divergence, absent: Divergence) -
                 assert apart, f"beat {beat}: {a.text!r} on {b.text!r}"
 
 
-# ---- what more paths cost ------------------------------------------------------------------------------------------------
+# ---- a path for each lane ------------------------------------------------------------------------------------------------
 
 
-def columns(scene: Divergence, beat: float) -> Boxes:
-    world = World()
-    scene.fan.draw(world, beat)
-    return world.all_boxes()
-
-
-def test_columns_are_as_high_as_the_files_cycles_for_so_many_paths() -> None:
-    scene = passage("nvidia-h200")
+def swept() -> tuple[NDArray[np.float64], float]:
+    """(cycles of the warp on 1 to 32 paths, how many times as long 32 take as one), out of the project's own file."""
     document = json.loads((MEASUREMENTS / "nvidia-h200.json").read_text())
     series = {each["name"]: each["values"] for each in document["sweeps"]["divergence"]["series"]}
-    cycles = np.array([series["branching"][str(k)]["value"] for k in range(1, LANES + 1)])
-    drawn = columns(scene, scene.at(6, 3))
+    return np.array([series["branching"][str(k)]["value"] for k in range(1, LANES + 1)]), series["slowdown"]["32"]["value"]
+
+
+def turns(scene: Divergence, beat: float) -> Boxes:
+    """The bars of time of the lanes that have had or have their turn."""
+    drawn = boxes(scene, beat, [scene.turns])
+    bars = coloured(drawn, COMPUTE)
+    return Boxes(*(getattr(drawn, name)[bars] for name in Boxes.__dataclass_fields__))
+
+
+def test_turns_are_as_long_as_what_their_paths_add_to_the_files_cycles() -> None:
+    scene, (cycles, _) = passage("nvidia-h200"), swept()
+    drawn = turns(scene, scene.at(6, 2))
     order = np.argsort(drawn.origin[:, 0])
-    assert drawn.size[order, 2] / drawn.size[:, 2].max() == pytest.approx(cycles / cycles.max(), rel=1e-5)
-    assert drawn.origin[order, 0] + WIDTH_OF_LANE / 2 == pytest.approx(np.arange(LANES) - 15.5)  # each behind its lane
-    texts(scene, scene.at(6, 3))
+    long = drawn.size[order, 1]
+    assert long / long.sum() == pytest.approx(np.diff(cycles, prepend=0.0) / cycles[-1], abs=1e-5)
+    close = drawn.origin[order, 1]
+    assert close[:-1] == pytest.approx(close[1:] + long[1:], abs=1e-4)  # one begins where the one before it ends
+    assert drawn.origin[order, 0] + WIDTH_OF_LANE / 2 == pytest.approx(np.arange(LANES) - 15.5)  # each before its lane
+
+
+def test_one_lane_at_a_time_works_and_the_others_wait() -> None:
+    scene, (cycles, _) = passage("nvidia-h200"), swept()
+    a_beat = cycles[-1] / (scene.at(6) - scene.at(5, 2))
+    for lane in (0, 7, 31):
+        middle = scene.at(5, 2) + (cycles[lane] + (cycles[lane - 1] if lane else 0.0)) / 2 / a_beat
+        tall = scene.warp.heights(middle)
+        assert tall[lane] > 2 * np.delete(tall, lane).max()
+        assert len(turns(scene, middle).origin) == lane + 1
+
+
+def test_the_counter_stands_at_the_files_slow_down_from_the_last_downbeat_for_most_of_a_bar() -> None:
+    scene, (cycles, slowdown) = passage("nvidia-h200"), swept()
+    assert slowdown == pytest.approx(cycles[-1] / cycles[0])
+    half = (scene.at(5, 2) + scene.at(6)) / 2
+    counted = next(t.text for t in texts(scene, half) if "×" in t.text)
+    assert float(counted.strip(" ×\u2007")) == pytest.approx(slowdown / 2, abs=0.6)  # a frame is 0.8
+    for beat in (20.1, 21.0, 22.0, 22.5):
+        assert {f"{slowdown:.1f} ×", "the time of one path, measured"} <= {t.text for t in texts(scene, beat)}
     claim = next(claim for claim in scene.log.claims if claim.key == "sweeps.divergence.series.slowdown.values.32")
-    assert claim.text == f"{series['slowdown']['32']['value']:.1f} ×"
+    assert claim.text == f"{slowdown:.1f} ×"
 
 
-def test_twice_as_many_columns_stand_on_each_eighth_note() -> None:
-    scene = passage("nvidia-h200")
-    assert [len(columns(scene, scene.join + half / 2).origin) for half in range(-1, 5)] == [1, 2, 4, 8, 16, 32]
-    counted = [t.text.strip() for t in texts(scene, scene.join + 0.5) if "×" in t.text]
+def test_paths_that_were_left_out_share_what_is_between_those_measured(tmp_path: Path) -> None:
     document = json.loads((MEASUREMENTS / "nvidia-h200.json").read_text())
-    series = {each["name"]: each["values"] for each in document["sweeps"]["divergence"]["series"]}
-    one, four = (series["branching"][paths]["value"] for paths in ("1", "4"))
-    assert counted == [f"{four / one:.1f} ×"]
+    for each in document["sweeps"]["divergence"]["series"]:
+        each["values"] = {paths: value for paths, value in each["values"].items() if paths in ("1", "2", "8", "32")}
+    (tmp_path / "few.json").write_text(json.dumps(document))
+    scene, (cycles, _) = passage(tmp_path / "few.json"), swept()
+    found = scene.turns.cycles()
+    assert found[[0, 1, 7, 31]] == pytest.approx(cycles[[0, 1, 7, 31]])
+    assert np.diff(found[1:8]) == pytest.approx([(cycles[7] - cycles[1]) / 6] * 6)
 
 
 def test_without_the_sweep_an_outline_stands_for_each_turn(recorded: Divergence) -> None:
     beat = recorded.at(6, 2)
-    assert not len(columns(recorded, beat).origin)
-    world = World()
-    recorded.fan.draw(world, beat)
-    lines = world.all_ribbons()
-    tops = [float(max(a, b)) for a, b in zip(lines.a[:, 2], lines.b[:, 2], strict=True)]
-    high = np.array(tops).reshape(LANES, 4).max(axis=1)  # four edges a column
-    assert high == pytest.approx(high[-1] * np.arange(1, LANES + 1) / LANES, abs=0.03)
+    assert not len(turns(recorded, beat).origin)
+    lines = staging.world_at(recorded, beat, [recorded.turns]).all_ribbons()
+    close = np.minimum(lines.a[:, 1], lines.b[:, 1]).reshape(LANES, 12).min(axis=1)  # twelve edges a box
+    assert np.diff(np.sort(close)) == pytest.approx([28.0 / LANES] * (LANES - 1), abs=1e-4)  # all equally long
     assert "cost by paths not measured on Test GPU" in {placed.text for placed in texts(recorded, beat)}
+    assert not recorded.turns.working(recorded.at(5, 4)).any()
 
 
-def test_the_tracks_are_gone_before_the_columns_rise(recorded: Divergence, absent: Divergence) -> None:
+def test_the_tracks_are_gone_before_those_of_32_paths_are_laid(recorded: Divergence, absent: Divergence) -> None:
     for scene in (recorded, absent):
-        world = World()
-        scene.lane_time.draw(world, scene.join + 0.1)
+        world = staging.world_at(scene, scene.alone - 0.35, [scene.lane_time])
         assert not len(world.all_boxes().origin) and not len(world.all_ribbons().a)
+        assert not len(boxes(scene, scene.alone - 0.36, [scene.turns]).origin)
 
 
 def test_without_a_record_the_sides_are_outlined_one_after_the_other(absent: Divergence) -> None:
     half = (absent.first + absent.last) / 2
     spans = []
     for beat in (half - 0.1, absent.last):
-        world = World()
-        absent.lane_time.draw(world, beat)
-        thin = world.all_ribbons()
+        thin = staging.world_at(absent, beat, [absent.lane_time]).all_ribbons()
         x = thin.a[np.abs(thin.width - 0.045) < 1e-6, 0]
         spans.append((bool((x < 0.0).any()), bool((x > 0.0).any())))
     assert spans == [(True, False), (True, True)]
