@@ -12,21 +12,20 @@ from scenes.props.flight import TRAVEL, Flight, Rack, Stretch, Tray, seats
 from scenes.props.floorplan import Rect
 from scenes.props.seats import camera_of
 from scenes.props.sentence import Sentence, microseconds
-from scenes.props.waves import Rounds, Waves
+from scenes.props.waves import Pennant, Rounds, Waves
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
 from scenes.stage.digits import Counter
 from scenes.stage.keys import Path, Track, arrive, pulse
 from scenes.stage.overlay import Item, Number, Run, Text, Value
-from scenes.stage.palette import QUIET, THREAD
+from scenes.stage.palette import QUIET
 from scenes.stage.passage import Passage, Scenery
 from scenes.stage.type import CODE, FACT, LABEL, NUMBER, SMALL, Style
-from scenes.stage.world import Fog, Ground, Light, Ribbons, World
+from scenes.stage.world import Fog, Ground, Light, World
 
 LEFT, RIGHT = 96, 1824
 LINE_1, LINE_2, LINE_3 = 244, 296, 342  # baselines of the code and of what explains it
-BIG, FINE = 166, 220  # baselines of the number on the right and of the line under it: over all that is named in the world
-NAMED, LOW = 1.5, 0.6  # how high over our block its name stands where it waits among signs, and else, world units
+BIG, FINE, FINER = 166, 220, 264  # baselines of the number on the right and of the lines under it: over all signs of the world
 MOST_WAVES = 6  # that stand side by side behind the chip
 WIDE, DEEP = 18.2, 8.9  # what the camera's distances are made for, world units
 
@@ -56,17 +55,17 @@ class Launch(Passage):
             hero = flight.hero or 0
             leaves = float(flight.depart[hero])
             if tray.wave:
-                self.prop(Waves(flight, Track(0.0).to(1.0, self.at(2), 0.4).to(0.0, self.at(4, 2.5), 0.5)))
+                self.prop(Waves(flight, Track(0.0).to(1.0, self.at(2, 1.4), 0.4).to(0.0, self.at(4, 2.5), 0.5)))
             cube = Cube(self._hop(flight, hero), size=flight.cube)
         else:
             hero, leaves = tray.shape[0] // 2, self.at(4, 4)
             self.prop(Rack(tray, skip=hero), Rounds(tray, chip, hero, self.at(*self.launch_at), self.at(*self.run_to)))
             cube = Cube(tray.places()[hero], size=tray.cube)
         self.prop(cube)
-        self._mark(cube, leaves, NAMED if trace and tray.wave else 1.7 * LOW)
+        self._mark(cube, leaves, None if trace and not tray.wave else tray.shelves()[-1].x1)
 
         # Begin beside our block, draw back over the whole chip for the run, dive to where our block ran.
-        self.camera_at = self._travel(chip, cube)
+        self.camera_at = self._travel(chip, cube, trace)
 
         # Type the launch; say what a launch costs; let the recording's clock run.
         self._type_launch(trace)
@@ -78,17 +77,18 @@ class Launch(Passage):
         else:
             shown = Track(0.0).to(1.0, self.at(2, 2), 0.5).to(0.0, self.at(4, 4), 0.5)
             self.text(Text(f"block trace not measured on {self.data.device.name}", LABEL, LEFT, LINE_2, opacity=shown))
-            self.text(Text("outlines: a block for each SM, round after round", SMALL, LEFT, LINE_3, opacity=shown))
+            self.text(Text("outlines: an SM with room takes the next block", SMALL, LEFT, LINE_3, opacity=shown))
         self.finish()
 
     # ---- what stands in the world ------------------------------------------------------------------------------------
 
     def _light(self, tray: Tray) -> Callable[[World, float], None]:
         """The pool of light goes from the tray to the chip as the blocks do."""
-        place, wide = Track(tray.rect.y1 + 1.0).to(0.4, self.at(3), 4.0), Track(7.5).to(13.0, self.at(3), 3.0)
+        place, wide = Track(tray.rect.y1 - 1.0).to(0.4, self.at(3), 4.0), Track(11.0).to(13.0, self.at(3), 3.0)
+        around = Track(0.6).to(0.36, self.at(3), 4.0)
 
         def arrange(world: World, beat: float) -> None:
-            world.light = Light(focus=(0.0, place(beat)), radius=wide(beat), ambient=0.36)
+            world.light = Light(focus=(0.0, place(beat)), radius=wide(beat), ambient=around(beat))
             world.fog = Fog(start=26.0, end=70.0)
             world.ground = Ground(spacing=2.0, extent=70.0, reflect=0.0)
 
@@ -112,6 +112,7 @@ class Launch(Passage):
         flight: Flight = self.prop(Flight(trace, chip, tray, self._stretch(trace), self.at(*self.launch_at)))
         chip.work, chip.warmth = flight.work, flight.warmth
         flight.hero = flight.last_near(0.0, chip.plan.die.y0)
+        flight.called_at = self.at(1, 2)  # by the word "blocks"
         return flight
 
     def _hop(self, flight: Flight, hero: int) -> Callable[[float], tuple[float, float, float]]:
@@ -124,37 +125,31 @@ class Launch(Passage):
 
         return where
 
-    def _mark(self, cube: Cube, leaves: float, named: float) -> None:
-        """A hairline stands on our block, so that it is found among a thousand; it is named until it flies, above the signs."""
-        drawn, tall = Track(1.0).to(0.0, self.at(5), 1.0), Track(LOW).to(named, self.at(2), 0.6).to(LOW, leaves, 0.7)
-
-        class Hairline:
-            is_thread = True
-
-            def draw(self, world: World, beat: float) -> None:
-                line = cube.top(beat, 0.05), cube.top(beat, tall(beat))
-                world.add(Ribbons.of(*line, 0.03, THREAD, alpha=0.8 * drawn(beat), emission=0.4))
-
-        self.prop(Hairline())
+    def _mark(self, cube: Cube, leaves: float, edge: float | None) -> None:
+        """A hairline finds our block among a thousand; until it flies it is named, beside the racks under their signs."""
+        aside = Track(0.0).to(1.0, self.at(2), 0.4).to(0.0, leaves, 0.5) if edge is not None else Track(0.0)
+        mark = self.prop(Pennant(cube, Track(1.0).to(0.0, self.at(5), 1.0), aside, edge or 0.0))
+        right, down = lambda beat: 20 * aside(beat) - 8, lambda beat: 26 * aside(beat) - 14
         for words, shown in (
-            ("our thread's block", Track(1.0).to(0.0, self.at(2), 0.4)),
-            ("our block", Track(0.0).to(1.0, self.at(3) + 0.25, 0.4).to(0.0, leaves, 0.3)),
+            ("our thread's block", Track(1.0).to(0.0, self.at(1, 4.75), 0.3)),
+            ("our block waits", Track(0.0).to(1.0, self.at(2, 2), 0.4).to(0.0, leaves - 0.25, 0.3)),
         ):
-            self.text(Text(words, LABEL, -8, -14, "left", shown, at=lambda beat: cube.top(beat, tall(beat) + 0.03)))
+            self.text(Text(words, LABEL, right, down, "left", shown, mark.tip))
 
-    def _travel(self, chip: Chip, cube: Cube) -> Callable[[float], Camera]:
+    def _travel(self, chip: Chip, cube: Cube, trace: LaunchTrace | None) -> Callable[[float], Camera]:
         """Keys of the camera: where it looks, distance, azimuth and elevation."""
-        x0, y0, x1, y1 = chip.reach
-        far, middle = max((x1 - x0) / WIDE, (y1 - y0) / DEEP, 0.5), (y0 + y1) / 2
+        x0, y0, x1, y1 = chip.reach if trace else chip.plan.die.grown(0.3)  # outlines are to be seen from near
+        far, middle = max((x1 - x0) / WIDE, (y1 - y0) / DEEP, 0.5 if trace else 0.36), (y0 + y1) / 2
         first, last = cube.centre(0.0), cube.centre(self.clock.beats)
-        side = 1.0 if first[0] > 0.0 else -1.0
+        side, lift = 1.0 if first[0] > 0.0 else -1.0, min(1.0, far + 0.1 if trace is None else 0.5 * far + 0.58)
+        high = 2.3 if trace else 2.3 * lift
         path = Path([
             (self.at(1), (first[0] * 0.72, first[1] - 0.8, first[2] - 0.1, 9.8, 24.0 * side, 17.0)),
             (self.at(1, 3), (first[0] * 0.7, first[1] - 1.2, first[2] + 0.05, 11.4, 22.0 * side, 18.0)),
-            (self.at(2), (first[0] * 0.4, first[1] - 2.6, 2.3, 17.5 * far, 13.0 * side, 20.0)),
-            (self.at(3), (0.0, middle + 0.9, 2.9, 23.5 * far, -7.0, 23.0)),
-            (self.at(4), (0.0, middle + 0.7, 2.9, 23.0 * far, 9.0, 24.0)),
-            (self.at(*self.run_to), (last[0] * 0.5, last[1] * 0.5 + 0.4, 1.6, 18.0 * far, 18.5, 27.0)),
+            (self.at(2), (first[0] * 0.4, first[1] - 2.6 * lift, high, 17.5 * far, 13.0 * side, 20.0)),
+            (self.at(3), (0.0, middle + 0.9 * lift, 2.9 * lift, 23.5 * far, -7.0, 23.0)),
+            (self.at(4), (0.0, middle + 0.7 * lift, 3.1 * lift, 23.0 * far, 9.0, 23.5)),
+            (self.at(*self.run_to), (last[0] * 0.5, last[1] * 0.5 + 0.4, 1.9 * lift, 18.0 * far, 18.5, 27.0)),
             (self.at(5), (last[0], last[1], last[2] + 0.1, 3.2, 26.0, 33.0)),
         ])  # fmt: skip
         return camera_of(path)
@@ -211,24 +206,28 @@ class Launch(Passage):
 
         def cost() -> Sequence[Item]:
             time = microseconds(self.read("traces.launch.launch_latency"))
-            words = Text(f"to launch nothing and wait, {time.source}", SMALL, RIGHT, FINE, "right", shown)
+            words = Text(f"an empty kernel, there and back, {time.source}", SMALL, RIGHT, FINE, "right", shown)
             return [Number(time, NUMBER, RIGHT, BIG, "right", shown), words]
 
         self.text_later(shown, cost)
 
     def _say_fit(self, trace: LaunchTrace, waves: int) -> None:
-        """During the run: how many blocks an SM holds at a time, and in how many waves all of them go."""
+        """What the third word of the launch asks for; then what comes of it: how many blocks an SM holds, and the waves."""
+        said = Track(0.0).to(1.0, self.at(2, 1.8), 0.4).to(0.0, self.at(*self.run_from), 0.3)
+        self.text(Text("smem: bytes of shared memory for each block", LABEL, LEFT, LINE_2, opacity=said))
         if not self.data.has("traces.launch.blocks_per_sm"):
             return
-        shown = Track(0.0).to(1.0, self.at(*self.run_from) + 0.5, 0.5).to(0.0, self.at(4, 1.75), 0.25)
+        shown = Track(0.0).to(1.0, self.at(*self.run_from) + 0.4, 0.4).to(0.0, self.at(3, 3.25), 0.25)
 
         def room() -> Sequence[Item]:
             fit = figure(self.read("traces.launch.blocks_per_sm"), 0, "blocks")
-            words = Sentence([("an SM holds ", FACT), (fit, FACT), (" at a time", FACT)], LEFT, LINE_2, opacity=shown)
-            so = f"so {trace.blocks} blocks go in {waves} waves · {fit.source}" if waves else fit.source
-            return [words, Text(so, SMALL, LEFT, LINE_3, opacity=shown)]
+            words = "smem leaves room for ", f" on an SM, {fit.source}"
+            return [Sentence([(words[0], LABEL), (fit, LABEL), (words[1], LABEL)], LEFT, LINE_2, opacity=shown)]
 
         self.text_later(shown, room)
+        if waves:
+            then = Track(0.0).to(1.0, self.at(3, 3.6), 0.25).to(0.0, self.at(4, 1.75), 0.25)
+            self.text(Text(f"so {trace.blocks} blocks go in {waves} waves", LABEL, LEFT, LINE_2, opacity=then))
 
     def _run_clock(self, trace: LaunchTrace) -> None:
         """The recording's clock runs up to the whole time, which stays; then the film's question."""
@@ -242,8 +241,9 @@ class Launch(Passage):
 
         def whole() -> Sequence[Item]:
             time = microseconds(self.read("traces.launch.duration"))
-            of = Sentence([("of ", SMALL), (time, FACT), (f" {time.source}", SMALL)], RIGHT, FINE, "right", shown)
-            return [Counter(time, passed, NUMBER, RIGHT, BIG, "right", clock), of]
+            last = Sentence([("of ", SMALL), (time, FACT), (" until the last ended", SMALL)], RIGHT, FINER, "right", shown)
+            began = Text(f"since the first block began, {time.source}", SMALL, RIGHT, FINE, "right", shown)
+            return [Counter(time, passed, NUMBER, RIGHT, BIG, "right", clock), began, last]
 
         self.text_later(clock, whole)
         self.text(Text("is that fast?", FACT, RIGHT, FINE + 6, "right", Track(0.0).to(1.0, end + 0.25, 0.25)))

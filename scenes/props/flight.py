@@ -22,6 +22,7 @@ HOVER, ARC = 0.75, 1.1  # world units above the tile before the drop, and of the
 COOLING = 1.5  # beats after which a tile that has finished has e^-1 of its warmth left
 SETTLE = 0.12  # beats in which a tile follows a block that came or went
 SPREAD, AISLE = 1.4, 0.7  # pitch of the tray over the edge of a block; between its racks, world units
+CALL, STAYS = 0.8, 0.35  # beats in which light runs over the racks as they are called, and how much of it stays
 SHELF = 0.14  # thickness of what the tray's blocks lie on
 WAITING, FLYING = mix(STEEL, TEXT, 0.12), mix(STEEL, TEXT, 0.55)
 
@@ -184,7 +185,8 @@ class Flight:
     """The blocks of one recorded launch over a chip.
 
     `launch` is the beat on which the first leave the tray; blocks that start with the recording leave one after the other until
-    they all wait above their SM, and each lands on the beat of its recorded start.
+    they all wait above their SM, and each lands on the beat of its recorded start.  From `called_at` on light
+    runs over those that wait.
     """
 
     trace: LaunchTrace
@@ -193,6 +195,7 @@ class Flight:
     stretch: Stretch
     launch: float
     hero: int | None = None
+    called_at: float | None = None
     places: Floats = field(init=False)
     seats: NDArray[np.int64] = field(init=False)
     capacity: int = field(init=False)
@@ -230,6 +233,14 @@ class Flight:
         since = beat - left
         return np.where(since > 0.0, np.exp(-np.maximum(since, 0.0) / COOLING), 0.0)
 
+    def called(self, beat: float) -> Floats:
+        """How bright blocks are that wait, (B,) 0..1: once called, light runs over them from the left, and some of it stays."""
+        if self.called_at is None:
+            return np.zeros(self.trace.blocks)
+        x = self.places[:, 0]
+        since = beat - self.called_at - CALL * (x - x.min()) / max(float(np.ptp(x)), 1e-6)
+        return np.asarray(np.clip(since / 0.15, 0.0, 1.0) * (STAYS + (1.0 - STAYS) * np.exp(-np.maximum(since, 0.0) / 0.4)))
+
     def last_near(self, x: float, y: float) -> int:
         """A block to follow: of those that end late and that nothing follows in their seat, the nearest to a point of the die.
 
@@ -262,7 +273,8 @@ class Flight:
             shown[self.hero] = False
         # a block that has ended shrinks into its tile
         edge = self.cube * (1.0 - np.clip((beat - self.gone) / SETTLE, 0.0, 1.0) * 0.95)
-        colour = np.where(flying[:, None], FLYING, np.where(running[:, None] | (beat >= self.gone)[:, None], COMPUTE, WAITING))
+        waiting = np.array(WAITING) + (np.array(FLYING) - WAITING) * self.called(beat)[:, None]
+        colour = np.where(flying[:, None], FLYING, np.where(running[:, None] | (beat >= self.gone)[:, None], COMPUTE, waiting))
         size = np.repeat(edge[:, None], 3, axis=1)
         origin = position - size * (0.5, 0.5, 0.0)
         emission = np.where(running, 0.42, 0.0)

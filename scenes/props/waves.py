@@ -6,16 +6,18 @@ Of a launch that nobody recorded there are outlines: a block for each SM, round 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scenes.props.chip import BOARD, EMBER, Chip
-from scenes.props.flight import ARC, SHELF, SPREAD, TRAVEL, Flight, Tray
+from scenes.props.cube import Cube, Vector
+from scenes.props.flight import SHELF, SPREAD, TRAVEL, Flight, Tray
 from scenes.props.ring import frames
 from scenes.stage.keys import ramp
 from scenes.stage.overlay import Value, value_at
-from scenes.stage.palette import COMPUTE, PLATE, QUIET, STEEL, TEXT, mix
+from scenes.stage.palette import COMPUTE, PLATE, QUIET, STEEL, TEXT, THREAD, mix
 from scenes.stage.plane import TextPlane
 from scenes.stage.type import FACT
 from scenes.stage.world import Boxes, Ribbons, World
@@ -24,7 +26,10 @@ IDLE = mix(PLATE, STEEL, 0.7)
 PALE = mix(QUIET, TEXT, 0.3)
 TALL = 0.62  # of a sign's capitals, world units
 BAR = 4.0  # beats
-SIDE = 0.24  # edge of an outlined block on its SM
+SIDE = 0.34  # edge of an outlined block on its SM
+FLAT = 0.06  # height of an outline's arc over its length: below the name beside the tray
+CLEAR = 0.5  # of a sign over what lies in its rack: nothing that flies comes so high
+LOW, BESIDE = 0.4, 0.3  # of the hairline over our block, and by how much it ends beside the racks, world units
 
 
 @dataclass(slots=True)
@@ -59,9 +64,29 @@ class Waves:
             # behind its rack and over it: what flies to the chip leaves to the front, and covers no name
             sign = TextPlane.standing(f"wave {wave + 1}", FACT, (0.0, 0.0, 0.0), TALL, align="centre")
             tall = TALL * min(1.0, 0.9 * (rect.x1 - rect.x0) / sign.width)  # no wider than its plinth
-            place = ((rect.x0 + rect.x1) / 2, rect.y1, tray.z + tray.shape[1] * tray.cube * SPREAD + 0.12)
+            place = ((rect.x0 + rect.x1) / 2, rect.y1, tray.z + tray.shape[1] * tray.cube * SPREAD + CLEAR)
             ink = mix(mix(PALE, COMPUTE, at_work), QUIET, 0.6 * done)
             world.add(replace(sign, at=place, height=tall, alpha=shown, style=FACT.coloured(ink)))
+
+
+@dataclass(frozen=True, slots=True)
+class Pennant:
+    """A hairline upon our block; `aside` 0..1 bends its end, under the signs, to beside the racks' right edge `right`."""
+
+    cube: Cube
+    shown: Value
+    aside: Value
+    right: float
+    is_thread: ClassVar[bool] = True
+
+    def tip(self, beat: float) -> Vector:
+        """Where its name is pinned."""
+        x, y, z = self.cube.top(beat, LOW)
+        return x + (self.right + BESIDE - x) * value_at(self.aside, beat), y, z
+
+    def draw(self, world: World, beat: float) -> None:
+        shown, foot, bend, tip = value_at(self.shown, beat), self.cube.top(beat, 0.05), self.cube.top(beat, LOW), self.tip(beat)
+        world.add(Ribbons.of([foot, bend], [bend, tip], 0.03, THREAD, 0.8 * shown, 0.4))
 
 
 @dataclass(slots=True)
@@ -91,13 +116,13 @@ class Rounds:
     def places(self, beat: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(M, 3) bases of the outlines that are seen, and how far they have come, (M,) 0..1."""
         late = BAR * 0.7 * np.arange(len(self._to)) / max(1, len(self._to))
-        found = []
+        found, far = [], np.linalg.norm(self._to - self._from, axis=1)
         for start in np.arange(self.launch, self.end - 1e-6, BAR):
             go, gone = (beat - start - late) / TRAVEL, beat - start - late - BAR
             u = np.clip(go, 0.0, 1.0)
             u = u * u * (3.0 - 2.0 * u)
             at = self._from * (1.0 - u[:, None]) + self._to * u[:, None]
-            at[:, 2] += 4.0 * ARC * u * (1.0 - u)
+            at[:, 2] += 4.0 * FLAT * far * u * (1.0 - u)
             seen = (go > 0.0) & (gone < 0.0)
             found.append((at[seen], u[seen]))
         return np.concatenate([at for at, _ in found]), np.concatenate([u for _, u in found])
@@ -109,4 +134,4 @@ class Rounds:
         if len(base):
             a, b = frames(base - (SIDE / 2, SIDE / 2, 0.0), (SIDE, SIDE, SIDE))
             lines = np.repeat(0.5 + 0.45 * (come < 1.0), 12)
-            world.add(Ribbons.of(a, b, 0.022, mix(QUIET, TEXT, 0.6), alpha=lines))
+            world.add(Ribbons.of(a, b, 0.03, mix(QUIET, TEXT, 0.6), alpha=lines))

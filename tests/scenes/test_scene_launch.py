@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
-from manim import tempconfig
 
-from audio.timeline import Timeline
 from measure import schema
-from measure.dataset import MEASUREMENTS, Dataset
+from measure.dataset import MEASUREMENTS
 from measure.records import SCHEMA_VERSION, Device, LaunchTrace, Measurements, Memory, Quantity, Run, Traces
 from scenes.launch import Launch
 from scenes.props.chip import Chip
 from scenes.props.flight import DROP, SETTLE, TRAVEL, Flight, FlightError, Rack, Stretch, Tray, seat_grid, seats, sites
-from scenes.props.floorplan import Rect
-from scenes.props.waves import Rounds, Waves
-from scenes.stage.overlay import Placed
+from scenes.props.floorplan import Floats, Rect
+from scenes.props.waves import Pennant, Rounds, Waves
+from scenes.stage.camera import Camera
 from scenes.stage.palette import COMPUTE, THREAD
-from scenes.stage.passage import Context, Passage, Window
 from scenes.stage.world import Boxes, World
 
-WIDTH, HEIGHT = 480, 270
+sys.path.insert(0, str(Path(__file__).parent / "helpers"))
+from staging import boxes, placed, small_frames, staged, texts, world_at
+
+WIDTH, HEIGHT, SEEN = 480, 270, 0.1
+Box = tuple[float, float, float, float]
+CORNERS = np.array([(-1, 0, 0), (1, 0, 0), (-1, 0, 1), (1, 0, 1)])  # of a sign, in its half width and its height
 START, END = 8.0, 14.0  # the recording fills bar 3 beat 1 to bar 4 beat 3
 SMS = 6
 # two at once on each SM: 0 to 100 ns, then 120 to 220; block 12 alone up to 300
@@ -54,50 +57,35 @@ def flight(record: LaunchTrace | None = None) -> Flight:
     return made
 
 
-def passage(specs: list[str | Path], monkeypatch: pytest.MonkeyPatch) -> Launch:
-    """The scene with all its props and texts, ready to paint any frame; 120 BPM, so that a beat is half a second."""
-    timeline = Timeline("test", 8.0, tuple(k / 2 for k in range(17)), tuple(range(0, 17, 4)))
-    monkeypatch.setattr(Passage, "achieved", lambda self: lambda beat: None)
-    scene = Launch(Context(Dataset.open(specs), timeline, 1, 4), Window(0, 0))
-    scene.setup()
-    scene.construct()
+def passage(*specs: str | Path) -> Launch:
+    """The scene with all its props and texts, ready to paint any frame."""
+    scene = staged("launch", *specs)
+    assert isinstance(scene, Launch)
     return scene
 
 
 @pytest.fixture(autouse=True)
 def small(tmp_path: Path) -> Iterator[None]:
-    with tempconfig({"pixel_width": WIDTH, "pixel_height": HEIGHT, "frame_rate": 30, "media_dir": str(tmp_path / "media")}):
+    with small_frames(WIDTH, HEIGHT, media=tmp_path / "media"):
         yield
 
 
 @pytest.fixture
-def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Launch:
+def recorded(tmp_path: Path) -> Launch:
     path = tmp_path / "test-gpu.json"
     schema.save(Measurements(SCHEMA_VERSION, DEVICE, Run("2026-01-02"), traces=Traces(launch=trace())), path)
-    return passage([path], monkeypatch)
+    return passage(path)
 
 
 @pytest.fixture
-def h200(monkeypatch: pytest.MonkeyPatch) -> Launch:
+def h200() -> Launch:
     """Over the committed recording."""
-    return passage(["nvidia-h200"], monkeypatch)
+    return passage("nvidia-h200")
 
 
 @pytest.fixture
-def absent(monkeypatch: pytest.MonkeyPatch) -> Launch:
-    return passage(["rtx-3090-published"], monkeypatch)
-
-
-def texts(scene: Launch, beat: float) -> list[Placed]:
-    scene.paint(scene.clock.frame(beat), np.zeros((HEIGHT, WIDTH), np.uint32))
-    return [placed for placed in scene.placed if placed.opacity > 0.1]
-
-
-def boxes(scene: Launch, beat: float) -> Boxes:
-    world = World()
-    for prop in scene.props:
-        prop.draw(world, beat)
-    return world.all_boxes()
+def absent() -> Launch:
+    return passage("rtx-3090-published")
 
 
 def coloured(drawn: Boxes, colour: tuple[float, float, float]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -219,6 +207,37 @@ def test_no_packet_covers_a_waves_name(recorded: Launch) -> None:
         assert sign.at[1] > flight.places[:, 1].max() and sign.at[2] > flight.places[:, 2].max() + flight.tray.cube
 
 
+def overlap(a: Box, b: Box) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+@pytest.mark.parametrize("scene", ["recorded", "h200"])
+def test_signs_yield_to_lines_and_to_one_another(scene: str, request: pytest.FixtureRequest) -> None:
+    """At every half beat the names of the waves, the line on our block and all that is written keep apart on the frame."""
+    made: Launch = request.getfixturevalue(scene)
+    waves, line = (next(prop for prop in made.props if isinstance(prop, kind)) for kind in (Waves, Pennant))
+    named = 0
+    for beat in np.arange(0.0, 15.9, 0.5):
+        view = made.camera_at(float(beat))
+
+        def flat(points: Sequence[Floats] | Floats, view: Camera = view) -> Box:
+            """Around points of the world on the frame: left, top, right, bottom."""
+            x, y = view.project(np.array(points), WIDTH, HEIGHT)[:, :2].T
+            return float(x.min()), float(y.min()), float(x.max()), float(y.max())
+
+        planes = [plane for plane in world_at(made, beat, [waves]).planes if plane.alpha > SEEN]
+        signs = [flat(np.array(plane.at) + CORNERS * (plane.width / 2, 0.0, plane.height)) for plane in planes]
+        drawn = world_at(made, beat, [line]).all_ribbons()
+        lines = [flat(piece) for piece in zip(drawn.a, drawn.b, strict=True)] if drawn.alpha.max() > SEEN else []
+        words = [(t.left, t.top, t.right, t.bottom) for t in placed(made, beat, SEEN) if t.kind != "lyric"]
+        named += len(signs)
+        for sign in signs:
+            assert not any(overlap(sign, other) for other in [*lines, *words]), f"beat {beat}"
+        assert not any(overlap(a, b) for a, b in combinations(signs, 2)), f"beat {beat}"
+        assert not any(overlap(a, b) for a in lines for b in words), f"beat {beat}"
+    assert named > 30
+
+
 @pytest.mark.parametrize("longest", [9.87e-6, 161.76e-6, 9876.5e-6])
 def test_the_clock_is_clear_of_all_that_is_named_in_the_world(
     longest: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -229,9 +248,9 @@ def test_the_clock_is_clear_of_all_that_is_named_in_the_world(
     record = replace(trace(), start_ns=times[0], end_ns=times[1], duration=measured(longest * 1e9, "ns"))
     path = tmp_path / "long.json"
     schema.save(Measurements(SCHEMA_VERSION, DEVICE, Run("2026-01-02"), traces=Traces(launch=record)), path)
-    made = passage([path], monkeypatch)
+    made = passage(path)
     for beat in np.arange(8.5, 14.0, 0.5):
-        shown = texts(made, beat)
+        shown = placed(made, beat, SEEN)
         clock = [p.bottom for p in shown if p.right > 0.9 * WIDTH and p.top < HEIGHT / 2]
         named = [p.top for p in shown if p.text == "our block"]
         assert clock and all(max(clock) < top for top in named)
@@ -276,18 +295,19 @@ def test_the_committed_recording_fills_its_bars(h200: Launch) -> None:
 
 def test_the_code_is_typed_on_the_beat_and_takes_the_recorded_numbers(recorded: Launch) -> None:
     def code(beat: float) -> str:
-        return "".join(p.text for p in texts(recorded, beat) if p.kind == "text" and abs(p.bottom - 244 / 1080 * HEIGHT) < 0.6)
+        written = [p for p in placed(recorded, beat, SEEN) if p.kind == "text"]
+        return "".join(p.text for p in written if abs(p.bottom - 244 / 1080 * HEIGHT) < 0.6)
 
     assert code(0.0) == "kernel_"
     assert code(1.1).startswith("kernel<<<b")
     assert code(1.7) == "kernel<<<blocks_"
     assert code(3.7) == "kernel<<<blocks, threads, smem>>>();_"
-    assert code(4.0) == code(12.0) == "kernel<<<15, 256, smem>>>();"
+    assert code(4.1) == code(12.0) == "kernel<<<15, 256, smem>>>();"
 
 
 def test_figures_are_the_files(recorded: Launch) -> None:
     for beat in np.arange(0.0, 16.0, 0.5):
-        texts(recorded, beat)
+        placed(recorded, beat, SEEN)
     claims = {claim.key: (claim.text, claim.value, claim.source) for claim in recorded.log.claims}
     assert claims == {
         "traces.launch.launch_latency": ("4.3 µs", 4.26e-6, "measured"),
@@ -296,23 +316,20 @@ def test_figures_are_the_files(recorded: Launch) -> None:
     }
 
 
-def test_what_the_shared_memory_does_is_said_during_the_run_where_it_is_known(
-    recorded: Launch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_shared_memory_does_is_said_and_its_room_where_it_is_known(recorded: Launch, tmp_path: Path) -> None:
     path = tmp_path / "unknown.json"
     record = replace(trace(), blocks_per_sm=None)
     schema.save(Measurements(SCHEMA_VERSION, DEVICE, Run("2026-01-02"), traces=Traces(launch=record)), path)
-    for made, known in ((recorded, True), (passage([path], monkeypatch), False)):
-        words = {placed.text for placed in texts(made, 10.0)}
+    for made, known in ((recorded, True), (passage(path), False)):
+        assert "smem: bytes of shared memory for each block" in texts(made, 6.0)
+        assert ({"smem leaves room for ", "2 blocks", " on an SM, measured"} <= texts(made, 9.5)) == known
         # 15 blocks, 2 on each of 6 SMs: 12 and 3
-        told = {"an SM holds ", "2 blocks", " at a time", "so 15 blocks go in 2 waves · measured"}
-        assert (told <= words) == known
-        assert any("at a time" in text for text in words) == known
+        assert ("so 15 blocks go in 2 waves" in texts(made, 11.5)) == known
 
 
 def test_the_clock_runs_with_the_recording(recorded: Launch) -> None:
     def clock(beat: float) -> set[str]:
-        return {placed.text for placed in texts(recorded, beat) if placed.kind == "clock"}
+        return {text.text for text in placed(recorded, beat, SEEN) if text.kind == "clock"}
 
     assert clock(7.0) == set()
     assert clock(10.0) == {"0.1 µs"}  # 100 ns, 50 ns a beat
@@ -324,13 +341,13 @@ def test_the_clock_runs_with_the_recording(recorded: Launch) -> None:
 def test_texts_keep_apart_and_inside(scene: str, request: pytest.FixtureRequest) -> None:
     made: Launch = request.getfixturevalue(scene)
     for beat in np.arange(0.0, 15.9, 0.5):
-        shown = texts(made, beat)
+        shown = placed(made, beat, SEEN)
         for a, b in combinations(shown, 2):
             clear = a.right <= b.left or b.right <= a.left or a.bottom <= b.top or b.bottom <= a.top
             assert clear or a.text == b.text, f"beat {beat}: {a.text!r} over {b.text!r}"
-        for placed in shown:
-            assert placed.left >= 0.05 * WIDTH - 1 and placed.right <= 0.95 * WIDTH + 1
-            assert placed.top >= 0.05 * HEIGHT - 1 and placed.bottom <= 0.95 * HEIGHT + 1
+        for text in shown:
+            assert text.left >= 0.05 * WIDTH - 1 and text.right <= 0.95 * WIDTH + 1
+            assert text.top >= 0.05 * HEIGHT - 1 and text.bottom <= 0.95 * HEIGHT + 1
 
 
 def test_the_hero_spans_the_frame_during_the_run(recorded: Launch) -> None:
@@ -351,12 +368,12 @@ def test_without_a_recording_no_block_leaves_and_nothing_is_timed(absent: Launch
         assert np.array_equal(first.origin[:, :2], later.origin[:, :2]) and np.array_equal(first.color, later.color)
         assert np.abs(first.origin[:, 2] - later.origin[:, 2]).max() < rack.tray.cube  # they bob where they wait
         assert not coloured(later, COMPUTE).any()
-        shown = texts(absent, beat)
-        assert not any("µs" in placed.text for placed in shown)
+        shown = placed(absent, beat, SEEN)
+        assert not any("µs" in text.text for text in shown)
     outlines = next(prop for prop in absent.props if isinstance(prop, Rounds))
     assert [len(outlines.places(beat)[0]) for beat in (4.0, 7.9, 11.9)] == [0, 81, 81]  # one for each SM, and ours stays
     assert outlines.places(7.9)[1].min() > 0.99 and outlines.places(9.0)[1].min() < 0.9
-    words = {placed.text for placed in texts(absent, 9.0)}
+    words = {text.text for text in placed(absent, 9.0, SEEN)}
     assert {"block trace not measured on NVIDIA GeForce RTX 3090", "82 SMs", "datasheet", "blocks", "threads"} <= words
     assert [claim.text for claim in absent.log.claims] == ["82 SMs"]
 
