@@ -57,7 +57,7 @@ class Owned(Generic[T]):
 def whose(key: str) -> str:
     """The read that says which GPU a quantity belongs to."""
     subject, *rest = key.split(".")
-    if rest == ["fp32_lanes"]:
+    if rest in (["fp32_lanes"], ["shared_memory"]):
         return "device.name"
     if subject == "derived":
         key = "roofs" if rest[:1] == ["ridge"] else ".".join(["ladders", *rest[1:2]])
@@ -153,7 +153,7 @@ class Dataset:
         `traces.divergence.slowdown`, `all_reduce.bus_bandwidth.ring`, `device.memory.bandwidth` and `run.clock` (both of the
         main file), and the derived `derived.intensity.LADDER.RUNG`, `derived.achieved.LADDER.RUNG`,
         `derived.of_level.LADDER.RUNG`, `derived.of_line.LADDER.RUNG.LINE`, `derived.ridge.MEMORY_ROOF.MATH_ROOF`,
-        `derived.fp32_lanes`.
+        `derived.square.LADDER`, `derived.fp32_lanes`, `derived.shared_memory`.
         Raises DatasetKeyError for a key that could not exist.
         """
         self._reads |= {key, whose(key)}

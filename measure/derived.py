@@ -33,6 +33,31 @@ def fp32_lanes(device: Device) -> Quantity | None:
     return combine(count.value * each.value, "", {"device.sm_count": count, "device.fp32_lanes_per_sm": each})
 
 
+KIB, FP32 = 1024, 4
+# KiB of shared memory of an SM at most (CUDA C++ Programming Guide, compute capabilities), where a file does not say it.
+SHARED = {"7.0": 96, "7.5": 64, "8.0": 164, "8.6": 100, "8.7": 164, "8.9": 100, "9.0": 228, "10.0": 228, "12.0": 100}
+
+
+def shared_memory(device: Device) -> Quantity | None:
+    """Bytes of shared memory of all SMs of a GPU; None where their number or that of one is unknown."""
+    count, said = device.sm_count, device.facts.get("shared memory an SM", "").partition(" KiB")[0]
+    each = int(said) if said.isdecimal() else SHARED.get(device.compute_capability or "")
+    if count is None or each is None:
+        return None
+    one = Quantity(float(each * KIB), "B", "measured" if said.isdecimal() else "datasheet")
+    return combine(count.value * one.value, "B", {"device.sm_count": count, f"{each} KiB of shared memory an SM": one})
+
+
+def square(name: str, ladder: Ladder) -> Quantity | None:
+    """Bytes of one head's square of fp32 scores, by an attention ladder's problem 'batch x heads, queries x values'."""
+    heads, _, sizes = ladder.problem.partition(" heads, ")
+    side = sizes.partition("x")[0].strip()
+    if not heads or not side.isdecimal():
+        return None
+    queries = Quantity(float(side), "", "derived")
+    return combine(FP32 * queries.value**2, "B", {f"queries of ladders.{name}.problem": queries})
+
+
 def _rate_input(ladder: str, rung: Rung) -> dict[str, Quantity]:
     return {f"ladders.{ladder}.rungs.{rung.name}.rate": rung.rate} if rung.rate is not None else {}
 

@@ -95,6 +95,11 @@ class Overlay:
         match key.split(".")[1:]:
             case ["fp32_lanes"]:
                 quantity = derived.fp32_lanes(self.main.content.device)
+            case ["shared_memory"]:
+                quantity = derived.shared_memory(self.main.content.device)
+            case ["square", name]:
+                file = self.owners.get(f"ladders.{name}")
+                quantity = derived.square(name, file.content.ladders[name]) if file else None
             case ["ridge", memory_roof, math_roof]:
                 file = self.owners.get("roofs")
                 quantity = derived.ridge(memory_roof, math_roof, file.content.roofs) if file else None
@@ -118,7 +123,7 @@ class Overlay:
             case _:
                 raise DatasetKeyError(
                     f"key {key!r}: derived keys are intensity, achieved or of_level with LADDER.RUNG, of_line with "
-                    "LADDER.RUNG.LINE, ridge with two roofs, and fp32_lanes"
+                    "LADDER.RUNG.LINE, square with LADDER, ridge with two roofs, fp32_lanes and shared_memory"
                 )
         return Reading(key, quantity, file.content.device, file.stem) if file and quantity else None
 

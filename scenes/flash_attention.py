@@ -12,23 +12,24 @@ from scenes.props.attention import Beats, Dram, Example, Race, Wall
 from scenes.props.attention_rungs import FUSED, UNFUSED, AttentionRungs
 from scenes.props.cube import Cube
 from scenes.props.key_stream import KeyStream
+from scenes.props.on_chip import OnChip, Room, megabytes
 from scenes.props.peaks import Peaks
 from scenes.props.piles import Pile
 from scenes.props.sentence import Sentence
 from scenes.props.signs import Signs
 from scenes.props.tile_sweep import Sweep
 from scenes.stage.camera import Camera
-from scenes.stage.claims import figure
+from scenes.stage.claims import Figure, figure
 from scenes.stage.digits import Counter
 from scenes.stage.hud import Ratio
 from scenes.stage.keys import Path, Track, arrive, overshoot, ramp, window
 from scenes.stage.overlay import Item, Number, Text
 from scenes.stage.palette import COMPUTE, MEMORY, TEXT
 from scenes.stage.passage import Passage, Scenery
-from scenes.stage.type import FACT, LABEL, NUMBER, SMALL
+from scenes.stage.type import FACT, LABEL, NUMBER, SMALL, Style
 from scenes.stage.world import Fog, Ground, Light, World
 
-LEFT, RIGHT = 96, 1824
+LEFT = 96
 SAID, LINE = 208.0, 258.0  # baselines of what is said, of a second line of it,
 TALL, UNDER, UNDERMOST = 340, 390, 430  # of a number and of what explains it, design pixels
 PILES, PILE_Y = (11.0, 17.0), 1.5  # x of the bytes of either kind
@@ -46,7 +47,8 @@ class FlashAttention(Passage):
     bars: ClassVar[int] = 6
 
     def construct(self) -> None:
-        # The wall is whole on "square", its first rows pour; its line's last word refuses it; bar 3: it dissolves.
+        # All shared memory stands beside the wall on "room", as large on its scale; the wall is whole on "square", its first
+        # rows pour to DRAM instead; its line's last word refuses it; bar 3: it dissolves.
         self.rungs, self.last = AttentionRungs(self.data), self.at(6)
         self.times = Beats(
             whole=self.at(2),
@@ -58,6 +60,7 @@ class FlashAttention(Passage):
         )
         example = Example.seeded()
         self.wall: Wall = self.prop(Wall(self.times, example))
+        self.show_the_room()
         # Bars 4 and 5: a tile of keys and values lands on every beat, the first on "stream"; then the output is written.
         self.stream: KeyStream = KeyStream(self.times.tiles, self.last, GOAL, att.HERO - att.BAND, example)
         size = Track(0.4).to(0.7, self.at(4), 1.5)
@@ -103,18 +106,17 @@ class FlashAttention(Passage):
 
     def name_things(self) -> None:
         """What lies in DRAM, what streams; and in a line of a bar each where the scores go, and what is kept."""
-        end = self.clock.beats + 9.0
-        stays = window(self.times.tiles[0] - 1.0, self.last - 0.25)
-        # DRAM's name is clear of the lyric and of bar 5's figures; K and V are where no gate stands before them.
-        dram = Track(0.0).to(1.0, self.at(2, 1.25), 0.5).to(0.0, self.at(5), 0.5)
-        dram.to(float(self.sweep_follows), self.last + 1.0, 0.5)
+        end, again = self.clock.beats + 9.0, float(self.sweep_follows)
+        stays = window(self.times.tiles[0] - 0.4, self.last - 0.25)
+        # DRAM's name comes once no shared memory stands over it, and goes before bar 5; K and V are clear of the gate.
+        dram = Track(0.0).to(1.0, self.at(3) + 0.25, 0.5).to(0.0, self.at(5), 0.5).to(again, self.last + 1.0, 0.5)
         letters = Track(0.0).to(1.0, self.at(1, 3), 0.5).to(0.0, self.times.refused - 0.5, 0.3)
         letters.to(1.0, self.times.dissolves + 2.9, 0.4).to(0.0, self.at(5), 0.5)
-        letters.to(float(self.sweep_follows), self.last + 1.0, 0.5)
+        letters.to(again, self.last + 1.0, 0.5)
         self.prop(Signs([*att.names(dram, letters), *sm.names(stays)]))
         told = [
-            ("unfused: all are stored", LINE, self.at(2), self.at(3) - 0.25),
-            ("fused: no score is kept", SAID, self.at(4), self.at(5) - 0.25),
+            ("unfused: all go to DRAM", LINE, self.at(2), self.at(3) - 0.25),
+            ("fused: no score stays", SAID, self.at(4), self.at(5) - 0.25),
             ("kept: max, sum, output", SAID, self.at(5), self.last - 0.25),
         ]
         if self.sweep_follows:
@@ -130,18 +132,37 @@ class FlashAttention(Passage):
         return self.rungs.fast is None
 
     def say_what_is_missing(self) -> None:
-        shown = window(self.at(3), self.clock.beats + 9.0)
-        self.text(Text("attention not measured", LABEL, LEFT, 270, opacity=shown))
-        self.text(Text(f"on {self.data.device.name}", LABEL, LEFT, 314, opacity=shown))
+        """On bar 3 over the wall, from bar 4 on under what is told."""
+        for y, shown in ((SAID, window(self.at(3), self.at(4) - 0.25)), (270, window(self.at(4), self.clock.beats + 9.0))):
+            self.text(Text("attention not measured", LABEL, LEFT, y, opacity=shown))
+            self.text(Text(f"on {self.data.device.name}", LABEL, LEFT, y + 44, opacity=shown))
+
+    def show_the_room(self) -> None:
+        """What shared memory there is, beside the square that it has no room for."""
+        if (room := Room.of(self.data, self.rungs.side())) is None:
+            return
+        foot, seen = (-att.SIDE / 2 - 1.1, 0.0, 0.1), window(self.at(1, 2.75), self.at(2, 4), 0.3)
+        chip: OnChip = self.prop(OnChip(room, foot, att.SIDE, self.at(1, 2.5), self.at(3) - 0.25))
+        over = -68 if room.count > 1 else -20
+        self.text(Text(room.words(), SMALL.coloured(TEXT), 0, over, "right", seen, chip.top, kind="structure"))
+        if room.count > 1:
+            whole = megabytes(self.read("derived.shared_memory"))
+            self.text(Number(whole, FACT.coloured(MEMORY), 0, -20, "right", seen, chip.top))
 
     def say_the_square(self) -> None:
-        """How large the square is, and the memory that it takes."""
-        side, whole = self.rungs.side(), window(self.times.whole, self.at(3) - 0.25, 0.3)
-        if side:
-            shown = window(0.75, self.at(3) - 0.25, 0.3)
-            self.text(Text(f"{side} × {side} scores a head", FACT, LEFT, SAID, "left", shown, kind="structure"))
+        """How large the square is, in scores and in bytes; then the memory that those of all heads take."""
+        words, end = f"{self.rungs.side()}² scores a head", self.at(3) - 0.25
+        known, whole, shown = window(0.75, self.at(2) - 0.25), window(self.at(2), end, 0.3), window(0.75, end, 0.3)
+        if self.data.has("derived.square.attention"):
+            self.text_later(known, lambda: [Sentence(self.sized(words), LEFT, SAID, opacity=known)])
+            shown = whole
+        self.text(Text(words, FACT, LEFT, SAID, "left", shown, kind="structure"))
         if self.rungs.fast is not None and self.rungs.has(UNFUSED, "figures.peak_memory"):
             self.text_later(whole, partial(self.memory, UNFUSED, whole))
+
+    def sized(self, words: str) -> tuple[tuple[str | Figure, Style], ...]:
+        """Words, and the bytes of one head's square."""
+        return (f"{words}: ", FACT), (megabytes(self.read("derived.square.attention")), FACT)
 
     def say_the_memory(self, fused: str) -> None:
         """On bar 4 the memory that it takes without the square."""
@@ -152,9 +173,10 @@ class FlashAttention(Passage):
     def memory(self, rung: str, shown: Callable[[float], float]) -> Sequence[Item]:
         """What a rung took; beside the fused one's what the unfused one did."""
         taken, before = (figure(self.rungs.reading(name, "figures.peak_memory"), 2, "GB", GB) for name in (rung, UNFUSED))
+        words = f"peak memory, {f'{self.rungs.heads()} heads' if rung == UNFUSED else FUSED}, {taken.source}"
         items: list[Item] = [
             Number(taken, NUMBER.coloured(MEMORY), LEFT, TALL, "left", shown),
-            Text(f"peak memory, {UNFUSED if rung == UNFUSED else FUSED}, {taken.source}", SMALL, LEFT, UNDER, "left", shown),
+            Text(words, SMALL, LEFT, UNDER, "left", shown, kind="structure"),
         ]
         if rung != UNFUSED:
             items.append(Sentence(((f"{UNFUSED} ", SMALL), (before, SMALL.coloured(TEXT))), LEFT, UNDERMOST, opacity=shown))
@@ -183,7 +205,7 @@ class FlashAttention(Passage):
 
     def say_the_gain(self, fast: str) -> None:
         """Bar 6: how much sooner, and on which units where that is more than fusing; the bars tell what fusing alone gained."""
-        shown = window(self.last, self.clock.beats + 9.0)
+        shown = window(self.last + 0.25, self.clock.beats + 9.0)
 
         def faster() -> Sequence[Item]:
             times, units = figure(self.rungs.reading(fast, "figures.speedup"), 1, "×"), self.rungs.units()

@@ -11,6 +11,7 @@ from measure.records import Rung
 from scenes.props.instruction import best_rung
 
 UNFUSED, FUSED = "unfused", "fused"
+SIDE = 8192  # queries of a head in our own problem: what a file without attention is drawn with
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,9 @@ class AttentionRungs:
         return bool(fast and fused and fast.math_roof != fused.math_roof)
 
     def names(self) -> tuple[str, ...]:
-        """What to call each raced rung: the fastest by its own title where other units made it so."""
-        fast = self._rung(self.fast)
-        last = fast.title.lower() if fast and self.other_units() else FUSED
+        """What to call each raced rung: the fastest by the units that made it so, too, else by its title."""
+        fast, units = self._rung(self.fast), self.units()
+        last = f"{FUSED}, {units}" if units else fast.title.lower() if fast and self.other_units() else FUSED
         words = {UNFUSED: UNFUSED, self.fused: FUSED, self.fast: last}
         return tuple(words[name] for name in self.raced)
 
@@ -78,10 +79,16 @@ class AttentionRungs:
         roof = self.data.roof(fast.math_roof or owned.value.math_roof)
         return roof.value.title.partition(",")[0].lower() if roof else ""
 
-    def side(self) -> str:
-        """Queries of a head, as the ladder's problem has them: 'batch x heads, queries x values'."""
+    def side(self) -> int:
+        """Queries of a head, as the problem of the ladder has them: 'batch x heads, queries x values'; else as of ours."""
         owned = self.data.ladder("attention")
-        return owned.value.problem.rpartition(",")[2].split("x")[0].strip() if owned else ""
+        return int(owned.value.problem.rpartition(",")[2].split("x")[0]) if owned else SIDE
+
+    def heads(self) -> int:
+        """Heads of all of the batch, as the ladder's problem has them."""
+        owned = self.data.ladder("attention")
+        batch, each = owned.value.problem.partition(" heads")[0].split("x") if owned else ("1", "1")
+        return int(batch) * int(each)
 
     def _rung(self, name: str | None) -> Rung | None:
         owned: Sequence[Rung] = ladder.value.rungs if (ladder := self.data.ladder("attention")) else ()

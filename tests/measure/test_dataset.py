@@ -124,6 +124,23 @@ def test_lanes_of_a_gpu_are_its_sms_times_the_lanes_of_one() -> None:
         assert data.fingerprint(["derived.fp32_lanes"]) != data.fingerprint([])
 
 
+def test_shared_memory_of_a_gpu_is_that_of_its_sms_together() -> None:
+    """132 SMs of 228 KiB as the device says; 82 of 100 KiB on an RTX 3090 (CUDA C++ Programming Guide, 8.6)."""
+    for name, total in (("nvidia-h200", 132 * 228 * 1024), ("rtx-3090-published", 82 * 100 * 1024)):
+        data = Dataset.open([name])
+        reading = data.get("derived.shared_memory")
+        assert reading is not None and (reading.quantity.value, reading.quantity.source) == (total, "derived")
+        assert data.has(reading.key) and {reading.key, "device.name"} <= data.reads
+        assert data.fingerprint([reading.key]) != data.fingerprint([])
+
+
+def test_the_square_of_scores_is_that_of_the_ladders_problem(two: tuple[Path, Path]) -> None:
+    """8192 queries and as many keys, 4 bytes a score: 268 MB a head."""
+    data = Dataset.open(["nvidia-h200"])
+    assert value(data, "derived.square.attention") == 8192**2 * 4 == 268_435_456
+    assert data.get("derived.square.gemm_fp32") is None and Dataset.open([two[0]]).get("derived.square.attention") is None
+
+
 def test_what_is_absent_is_none_and_says_why(two: tuple[Path, Path]) -> None:
     data = Dataset.open([two[0]])
     for key in (

@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from measure.dataset import MEASUREMENTS
+from kernels.attention.ladder import LADDER
+from measure.dataset import MEASUREMENTS, Dataset
 from scenes.flash_attention import SLOWER, FlashAttention
 from scenes.props.attention import BAND, CELLS, HERO, ROWS, SIDE, TILE, Dram, Example
+from scenes.props.attention_rungs import SIDE as SIDE_OF_OURS
 from scenes.props.key_stream import HIGH, O_X, S_X, SHELF, SLOT_Y, TOP
+from scenes.props.on_chip import OnChip, Room
 from scenes.props.tile_sweep import FIRST, FLIGHT, STEP
 from scenes.stage.palette import COMPUTE, THREAD
 
@@ -109,6 +112,31 @@ def test_the_square_is_whole_pours_is_refused_and_is_gone(scene: FlashAttention)
     assert len(boxes(scene, STREAM, scene.wall).origin) == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "sms", "kib", "said"),  # an H100 or H200 has 228 KiB an SM, GA102 100 (CUDA C++ Programming Guide)
+    [("nvidia-h200", 132, 228, "31 MB"), ("rtx-3090-published", 82, 100, "8.4 MB")],
+)
+def test_all_shared_memory_stands_beside_the_square_on_its_scale(name: str, sms: int, kib: int, said: str) -> None:
+    made = staged(name)
+    chip = next(prop for prop in made.props if isinstance(prop, OnChip))
+    assert len(boxes(made, 1.4, chip).origin) == 0 == len(boxes(made, 8.0, chip).origin)
+    tiles = boxes(made, 4.0, chip)
+    assert len(tiles.origin) == sms and chip.pitch**2 * sms / SIDE**2 == pytest.approx(sms * kib * 1024 / (8192**2 * 4))
+    across = np.diff(np.unique(tiles.origin[:, 0].round(4)))
+    assert across == pytest.approx(chip.pitch, abs=1e-3) and (tiles.size[:, 0] < chip.pitch).all()
+    assert (tiles.origin[:, 0] + tiles.size[:, 0]).max() < -SIDE / 2 - 0.5, "beside the wall and the thread"
+    assert {f"shared memory, {sms} × {kib} KiB", said} <= texts(made, 4.0)
+
+
+def test_there_is_no_picture_of_too_little_room_where_there_is_enough(record: Any, tmp_path: Path) -> None:
+    held = [Room.of(Dataset.open(["nvidia-h200"]), side) for side in (128, 512, 8192)]
+    assert [room and room.count for room in held] == [None, 1, 132], "228 KiB are 241 x 241 scores, 31 MB are 2775 x 2775"
+    record["device"] |= {"compute_capability": "99.0", "facts": {}}
+    path = tmp_path / "unknown.json"
+    path.write_text(json.dumps(record))
+    assert Room.of(Dataset.open([path]), 8192) is None
+
+
 def test_only_one_tile_of_scores_stands_at_a_time(scene: FlashAttention) -> None:
     stream = scene.stream
     for k in range(CELLS // TILE):
@@ -151,14 +179,15 @@ def test_piles_and_bars_are_the_records_bytes_and_times(scene: FlashAttention, r
 
 
 def test_fusing_is_not_credited_with_what_tensor_cores_did(scene: FlashAttention, record: Any) -> None:
-    """Each bar has its own name; what made the fastest fast besides fusing is said, by the title of its roof."""
+    """Each bar has its own name; what made the fastest fast besides fusing is said twice, by the title of its roof."""
     rungs = {rung["name"]: rung for rung in record["ladders"]["attention"]["rungs"]}
     best = min(rungs, key=lambda name: rungs[name]["time"]["value"])
     assert scene.race is not None and scene.rungs.raced == ["unfused", "fused", best]
-    assert scene.rungs.names() == ("unfused", "fused", rungs[best]["title"].lower())
-    signs = {plane.text for plane in staging.world_at(scene, 22.5).planes if plane.alpha > 0.5}
-    assert {"unfused", "fused", rungs[best]["title"].lower()} <= signs
     roof = record["roofs"][rungs[best].get("math_roof") or record["ladders"]["attention"]["math_roof"]]["title"]
+    named = f"fused, {roof.split(',')[0].lower()}"
+    assert scene.rungs.names() == ("unfused", "fused", named)
+    signs = {plane.text for plane in staging.world_at(scene, 22.5).planes if plane.alpha > 0.5}
+    assert {"unfused", "fused", named} <= signs
     assert f"fused, and on {roof.split(',')[0].lower()}" in texts(scene, 22.5)
 
 
@@ -201,9 +230,10 @@ def test_figures_are_the_files(scene: FlashAttention, record: Any) -> None:
     peaks = [f"{rung['figures']['peak_memory']['value'] / 1e9:.2f} GB" for rung in (plain, fused)]
     moved = [rung["traffic"]["dram"]["counters"]["value"] / 1e9 for rung in (plain, fused)]
     side = record["ladders"]["attention"]["problem"].rpartition(",")[2].split("x")[0].strip()
-    assert {f"{side} × {side} scores a head", "unfused: all are stored", peaks[0]} <= texts(scene, 5.5)
+    assert {f"{side}² scores a head: ", "268 MB", "31 MB"} <= texts(scene, 3.0)
+    assert {f"{side}² scores a head", "unfused: all go to DRAM", peaks[0]} <= texts(scene, 5.5)
     assert {f"{moved[0]:.1f} GB", "through DRAM,", "measured"} <= texts(scene, 11.2)
-    assert {"fused: no score is kept", *peaks, "peak memory, fused, measured"} <= texts(scene, 14.0)
+    assert {"fused: no score stays", *peaks, "peak memory, fused, measured"} <= texts(scene, 14.0)
     late = {f"{moved[1]:.2f} GB", "through DRAM, fused, measured", f"{moved[0]:.1f} GB", "kept: max, sum, output"}
     assert late <= texts(scene, 19.2)
     best = max(rung["figures"]["speedup"]["value"] for rung in rungs.values())
@@ -267,7 +297,8 @@ def test_another_file_redraws_it(record: Any, tmp_path: Path) -> None:
     path = tmp_path / "other.json"
     path.write_text(json.dumps(record))
     made = staged(path)
-    assert made.rungs.fast == "fused" and "2048 × 2048 scores a head" in texts(made, 5.5)
+    assert made.rungs.fast == "fused" and {"2048² scores a head: ", "17 MB"} <= texts(made, 3.0)
+    assert "shared memory, one SM: 228 KiB" in texts(made, 4.0), "all 132 together had room for it"
     assert f"{ladder['rungs'][-1]['figures']['speedup']['value']:.1f} ×" in texts(made, 22.8)
 
 
@@ -278,3 +309,7 @@ def test_what_nobody_measured_is_said(record: Any, tmp_path: Path) -> None:
     path.write_text(json.dumps({key: record[key] for key in ("schema", "device", "run")}))
     made = staged(path)
     assert made.race is None and {"attention not measured", "on NVIDIA H200"} <= texts(made, 16.0)
+
+
+def test_a_file_without_attention_is_drawn_with_our_own_problem() -> None:
+    assert SIDE_OF_OURS == LADDER.problem.seq
