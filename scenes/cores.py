@@ -11,19 +11,18 @@ import numpy as np
 from scenes.props.chip import SM_IDLE, SM_SIZE, Chip
 from scenes.props.cpu import FLOOR, SUNK, Cpu
 from scenes.props.cube import Cube, Vector
-from scenes.props.feed import feeds
+from scenes.props.feed import stream
 from scenes.props.journey import Journey, Needle
-from scenes.props.lanes import TALL, Floats, Lanes
+from scenes.props.lanes import TALL, Floats, Lanes, Share
 from scenes.props.seats import APPROACH, CUT_LIGHT, SEAT, light_hall
+from scenes.props.sentence import Sentence
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
 from scenes.stage.digits import Counter
 from scenes.stage.keys import Path, Track, arrive, overshoot, ramp
 from scenes.stage.overlay import Item, Number, Text
-from scenes.stage.palette import MEMORY
 from scenes.stage.passage import Passage, Scenery
-from scenes.stage.type import LABEL, NUMBER, SMALL, Align
-from scenes.stage.ways import Packets, Ways
+from scenes.stage.type import FACT, LABEL, NUMBER, SMALL, Align
 from scenes.stage.world import Ground, World
 
 LEFT, RIGHT, BIG, FINE = 96, 1824, 300, 356  # places of the figures, design pixels
@@ -31,6 +30,7 @@ APART = 13.0  # from the board to the middle of the CPU, world units
 OURS = 2  # the core that the thread stands on: in front, right of the middle
 GUEST, CELL = 0.3, 0.62  # edge of the thread on its SM, world units; in its cell, as a share of the lanes' pitch
 HOP = 4.5  # by how many times their height lanes rise with the ring
+FACTORS = (("sm_count", "SMs"), ("fp32_lanes_per_sm", "lanes"))  # of all lanes of the GPU
 READ = "says the driver"  # of an attribute: nobody measured it
 WIDE, DEEP = 18.2, 8.9  # what the camera's distances are made for, world units
 
@@ -53,8 +53,10 @@ class Cores(Passage):
         )
         x0, y0, x1, y1 = chip.reach
         self.far = max((x1 - x0) / WIDE, (y1 - y0) / DEEP, 0.5)  # of the camera, by the chip's size
-        self.cpu = Cpu((chip.plan.board.x0 - APART, 0.0), self._rise, self._labour)
-        self.lanes = self._lanes()
+        self.cpu = Cpu((chip.plan.board.x0 - APART, 0.0), OURS)
+        self.lanes, self.share = self._lanes(), None  # type: Lanes | None, Share | None
+        self.compared = Track(0.0).to(1.0, self.at(4) + 0.25, 0.25).to(0.0, self.at(5), 0.4)
+        self.framed = Track(0.0).to(1.0, self.at(4, 2), 0.4).to(0.0, self.at(5), 0.4)
         self.prop(Scenery(self._light), self.cpu, chip)
 
         # Eight towers rise, one an eighth note, ours first; on the third bar the thread leaps over to the chip.
@@ -62,37 +64,27 @@ class Cores(Passage):
         self.way = way = self._journey()
         cube = self.prop(Cube(way.place, way.edge, stretch=way.stretch))
         self.prop(Needle(cube, 0.9 * self.far, Track(0.0).to(1.0, self.lands + 0.4, 0.4).to(0.0, self.at(6, 2), 0.8)))
-        named = Track(0.0).to(1.0, self.lands + 0.5, 0.4).to(0.0, self.at(6), 0.3)
+        named = Track(0.0).to(1.0, self.lands + 0.5, 0.4).to(0.0, self.at(4) + 0.3, 0.3).to(1.0, self.at(5) + 0.4, 0.3)
+        named.to(0.0, self.at(6), 0.3)
         self.text(Text("our thread", LABEL, 0, -14, "centre", named, at=lambda beat: cube.top(beat, 0.93 * self.far)))
 
         # "Many": out of each SM come its lanes, from the thread outwards; then all work, and memory feeds them on the beat.
         if self.lanes is not None:
-            self.prop(self.lanes)
-        self._stream()
+            self.share = Share(self.lanes, self.cpu.count * self.cpu.lanes, 0.45 * self.far, self.framed)
+            self.prop(self.lanes, self.share)
+        memory = stream(chip, self.at(4, 3), self.at(6, 4))
+        if memory is not None:
+            self.prop(memory)
         self.camera_at = self._fly()
 
         # What is drawn and counted, and where it comes from.
-        shown = Track(0.0).to(1.0, self.at(1, 3), 0.4, arrive).to(0.0, self.leaps, 0.4)
-        self.text(Text(f"{self.cpu.count} cores", NUMBER, LEFT, BIG, opacity=shown))
-        self.text(Text(f"{self.cpu.lanes} lanes each · a desktop CPU, drawn as an example", SMALL, LEFT, FINE, opacity=shown))
+        self._cpu()
         self._count()
         self._facts()
+        inside = Track(0.0).to(1.0, self.at(6, 2.3), 0.3, arrive).to(0.0, self.clock.beats - 0.1, 0.3)
+        if self.lanes is not None:
+            self.text(Text("in one lane", FACT, 0, -24, "centre", inside, at=cube.top))
         self.finish()
-
-    # ---- the eight --------------------------------------------------------------------------------------------------------
-
-    def _order(self) -> Floats:
-        """When each tower stands, in eighth notes: ours first, then by distance from it."""
-        far = np.hypot(*(self.cpu.middles() - self.cpu.middles()[OURS]).T) + 0.01 * np.arange(self.cpu.count)
-        return np.asarray(np.argsort(np.argsort(far)), float)
-
-    def _rise(self, beat: float) -> Floats:
-        return np.array([ramp(beat, 0.5 * k - 0.05, 0.55, overshoot) if k else ramp(beat, 0.0, 1.0) for k in self._order()])
-
-    def _labour(self, beat: float) -> Floats:
-        """A task a beat for each core that stands; it lasts most of the beat."""
-        busy = 0.3 + 0.7 * ramp((beat + 0.1) % 1.0, 0.0, 0.1) * (1.0 - ramp((beat + 0.1) % 1.0, 0.5, 0.5))
-        return np.asarray(np.where(beat >= 0.5 * self._order() + 0.5, busy, 0.0))
 
     # ---- the thousands ----------------------------------------------------------------------------------------------------
 
@@ -129,18 +121,6 @@ class Cores(Passage):
         """From the fourth bar on all lanes work, most where the ring runs through them, until the camera comes near."""
         on = ramp(beat, self.at(4) - 0.5, 1.0) * (1.0 - ramp(beat, self.at(6, 1.5), 1.75))
         return np.asarray(on * (0.5 + 0.5 * self._ring(beat)))
-
-    def _stream(self) -> None:
-        """From the middle of the fourth bar on packets run along the memory's lines, two a beat."""
-        ways, since, step = feeds(self.chip), self.at(4, 3), 0.36
-
-        def walked(beat: float) -> float:
-            run = max(2.0 * (beat - since), 0.0)
-            return step * float(np.floor(run) + arrive(run - np.floor(run)))
-
-        if ways:
-            gone = Track(0.0).to(1.0, since, 0.3).to(0.0, self.at(6, 4), 1.0)
-            self.prop(Packets(Ways.of(ways), walked, MEMORY, (0.12, 0.055, 0.05), every=step, shown=gone))
 
     # ---- the thread -------------------------------------------------------------------------------------------------------
 
@@ -224,22 +204,42 @@ class Cores(Passage):
         none = Text(f"{of} not known of {self.data.device.name}", SMALL, x, FINE, align, shown)
         self.text_later(shown, make if self.data.has(key) else lambda: [none])
 
+    def _cpu(self) -> None:
+        """Its cores; from the second bar on its lanes, counted core by core; they are seen again beside the GPU's."""
+        cpu, first = self.cpu, Track(0.0).to(1.0, self.at(1, 3), 0.4, arrive).to(0.0, self.at(2), 0.25)
+        self.text(Text(f"{cpu.count} cores", NUMBER, LEFT, BIG, opacity=first))
+        self.text(Text("a desktop CPU, drawn as an example", SMALL, LEFT, FINE, opacity=first))
+
+        def counted(beat: float) -> str:
+            return f"{cpu.lanes * min(cpu.count, 1 + int(max(beat - self.at(2), 0.0) * 4.0))} lanes"
+
+        second = Track(0.0).to(1.0, self.at(2) + 0.25, 0.25).to(0.0, self.leaps, 0.4)
+        self.text(Text(counted, NUMBER, LEFT, BIG, opacity=second))
+        self.text(Text(f"{cpu.count} cores × {cpu.lanes} fp32 multiply-adds a cycle", SMALL, LEFT, FINE, opacity=second))
+
     def _count(self) -> None:
-        """SMs; then times the lanes of one, and all of them counted as they come up."""
+        """SMs; all their lanes, counted as they come up; and beside them those of the CPU."""
         first = Track(0.0).to(1.0, self.lands + 0.3, 0.3, arrive).to(0.0, self.at(4), 0.3)
-        second = Track(0.0).to(1.0, self.at(4) + 0.2, 0.25, arrive).to(0.0, self.at(5), 0.4)
         self._fact("device.sm_count", "number of SMs", "streaming multiprocessors", LEFT, first, "SMs")
-        self._fact("device.fp32_lanes_per_sm", "lanes of an SM", "on every SM: fp32 multiply-adds", LEFT, second, "lanes")
         if not self.data.has("derived.fp32_lanes"):
+            other = Track(0.0).to(1.0, self.at(4) + 0.2, 0.25, arrive).to(0.0, self.at(5), 0.4)
+            self._fact("device.fp32_lanes_per_sm", "lanes of an SM", "on every SM", LEFT, other, "lanes")
             return
         shown = Track(0.0).to(1.0, self.many, 0.2, arrive).to(0.0, self.at(5), 0.4)
 
         def whole() -> list[Item]:
             shot = figure(self.read("derived.fp32_lanes"), 0, "lanes")
             counted = Counter(shot, lambda beat: ramp(beat, self.many, 4.0), NUMBER, RIGHT, BIG, "right", shown)
-            return [counted, Text(f"SMs × lanes of each, {shot.source}", SMALL, RIGHT, FINE, "right", shown)]
+            sms, each = (figure(self.read(f"device.{key}"), 0, unit) for key, unit in FACTORS)
+            of = [*((part, SMALL) for part in ("GPU: ", sms, " × ", each, f", {shot.source}"))]
+            return [counted, Sentence(of, RIGHT, FINE, "right", shown)]
 
         self.text_later(shown, whole)
+        cpu, lanes = self.cpu, self.cpu.count * self.cpu.lanes
+        self.text(Text(f"{lanes} lanes", NUMBER, LEFT, BIG, opacity=self.compared))
+        self.text(Text(f"CPU: {cpu.count} cores × {cpu.lanes} lanes, an example", SMALL, LEFT, FINE, opacity=self.compared))
+        if self.share is not None and len(self.share.sms):
+            self.text(Text("as many lanes as the CPU", LABEL, 0, -12, "centre", self.framed, at=self.share.tip))
 
     def _facts(self) -> None:
         """Memory on the left, the clock on the right."""

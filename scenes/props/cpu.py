@@ -1,12 +1,12 @@
 """A processor of a few big cores: fat towers on a package, each with its vector lanes, its cache and a roof to stand on.
 
 It is a drawing of no product: how many cores there are is a parameter, their looks are the same whatever that is.  A core has
-the lanes that desktop cores usually have: two units of 256 bits, each eight numbers of 32 bits wide.
+the lanes that desktop cores usually have: two units of 256 bits for fused multiply-adds, each eight numbers of 32 bits wide
+(Intel 64 and IA-32 Architectures Optimization Reference Manual, Haswell and later; AMD Software Optimization Guide, Zen 2, 3).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from scenes.props.chip import PART, SUBSTRATE, Pile
 from scenes.props.floorplan import Rect
+from scenes.stage.keys import overshoot, ramp
 from scenes.stage.palette import COMPUTE, MEMORY, PLATE, QUIET, STEEL, mix
 from scenes.stage.world import Boxes, World
 
@@ -34,12 +35,11 @@ OUT = 0.05  # how far belts and windows stand out of a wall
 class Cpu:
     """`columns` x `rows` cores around `centre`, counted row by row from the front.
 
-    `rise(beat)` and `work(beat)` give how far each has risen and how much it works, (N,) in 0..1.
+    They rise one an eighth note, `first` first, then by distance from it; each that stands does a task a beat.
     """
 
     centre: tuple[float, float]
-    rise: Callable[[float], Floats]
-    work: Callable[[float], Floats]
+    first: int = 0
     columns: int = 4
     rows: int = 2
     _still: Boxes = field(init=False)
@@ -60,7 +60,7 @@ class Cpu:
 
     @property
     def lanes(self) -> int:
-        """Vector lanes of each core."""
+        """Vector lanes of each core: fp32 multiply-adds a cycle."""
         return LANES * PIPES
 
     @property
@@ -75,6 +75,20 @@ class Cpu:
         k = np.arange(self.count)
         x = self.centre[0] + (k % self.columns - (self.columns - 1) / 2) * PITCH
         return np.column_stack([x, self.centre[1] + (k // self.columns - (self.rows - 1) / 2) * PITCH])
+
+    def _order(self) -> Floats:
+        """When each core stands, in eighth notes."""
+        far = np.hypot(*(self.middles() - self.middles()[self.first]).T) + 0.01 * np.arange(self.count)
+        return np.asarray(np.argsort(np.argsort(far)), float)
+
+    def rise(self, beat: float) -> Floats:
+        """How far each core has risen, (N,) in 0..1."""
+        return np.array([ramp(beat, 0.5 * k - 0.05, 0.55, overshoot) if k else ramp(beat, 0.0, 1.0) for k in self._order()])
+
+    def work(self, beat: float) -> Floats:
+        """How much each core works, (N,) in 0..1: a task lasts most of a beat."""
+        busy = 0.3 + 0.7 * ramp((beat + 0.1) % 1.0, 0.0, 0.1) * (1.0 - ramp((beat + 0.1) % 1.0, 0.5, 0.5))
+        return np.asarray(np.where(beat >= 0.5 * self._order() + 0.5, busy, 0.0))
 
     def roof(self, beat: float) -> Floats:
         """Heights of the cores' roofs, (N,)."""

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from scenes.props.chip import SM_IDLE, SM_SIZE, Chip
 from scenes.props.floorplan import CLUSTER_GAP, PITCH_X
-from scenes.stage.palette import COMPUTE, GROUND, QUIET, STEEL, mix
+from scenes.stage.palette import COMPUTE, GROUND, QUIET, STEEL, TEXT, mix
 from scenes.stage.world import Boxes, Ribbons, World
 
 Floats = NDArray[np.float64]
 FILL = 0.7  # share of its pitch that a cell fills
 TALL = 0.07  # height of a lane
 LEVEL, REACH = 1e-4, PITCH_X + CLUSTER_GAP + 0.01  # heights that are one height; from tile to next tile in a row, at most
+ASIDE = 0.68  # how far left of the middle a share of the lanes is framed, of half the die's width
 IDLE = mix(STEEL, QUIET, 0.34)
 WORKING = mix(STEEL, COMPUTE, 0.97)
 
@@ -31,6 +32,44 @@ def grid_of(lanes: int) -> tuple[int, int]:
     aim = math.sqrt(lanes * SM_SIZE[0] / SM_SIZE[1])
     columns = min((c for c in range(1, lanes + 1) if lanes % c == 0), key=lambda c: abs(math.log(c / aim)))
     return columns, lanes // columns
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """So many lanes as `lanes` among all of a chip: a white frame upon as many SMs of its back row as have them, and a line up.
+
+    `shown(beat)` 0..1; nothing is drawn where no whole number of SMs has them.
+    """
+
+    of: Lanes
+    lanes: int
+    tall: float
+    shown: Callable[[float], float]
+
+    @property
+    def sms(self) -> NDArray[np.int64]:
+        """Which SMs, side by side and left of the middle; none where they do not make up the number."""
+        corner = self.of.chip.plan.sms
+        row = np.flatnonzero(corner[:, 1] > corner[:, 1].max() - LEVEL)
+        number, left = divmod(self.lanes, self.of.each)
+        nearest = row[np.argsort(np.abs(corner[row, 0] - ASIDE * self.of.chip.plan.die.x0), kind="stable")]
+        return np.sort(nearest[:number]) if not left and 0 < number <= len(row) else nearest[:0]
+
+    def tip(self, beat: float) -> tuple[float, float, float]:
+        """End of the line: where its words are pinned."""
+        (x0, y), (x1, _) = self.of.chip.plan.sms[self.sms[[0, -1]]].tolist()
+        return (x0 + x1 + SM_SIZE[0]) / 2, y + SM_SIZE[1], self.of.foot + TALL + self.tall
+
+    def draw(self, world: World, beat: float) -> None:
+        shown, sms = self.shown(beat), self.sms
+        if shown <= 0.01 or not len(sms):
+            return
+        (x0, y0), (x1, y1) = self.of.chip.plan.sms[sms[[0, -1]]] + np.array([(0.0, 0.0), SM_SIZE])
+        z = self.of.foot + float(self.of.height(beat)[sms].max()) + 0.02
+        foot = [(x0, y0, z), (x1, y0, z), (x1, y1, z), (x0, y1, z)]
+        tip = self.tip(beat)
+        a, b = [*foot, (tip[0], tip[1], z)], [*foot[1:], foot[0], tip]
+        world.add(Ribbons.of(a, b, np.array([0.08] * 4 + [0.03]), TEXT, alpha=shown, emission=0.4))
 
 
 @dataclass(slots=True)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
-from manim import tempconfig
 
-from audio.timeline import Timeline
 from measure import schema
 from measure.dataset import Dataset
 from measure.records import SCHEMA_VERSION, Device, Measurements, Memory, Quantity, Run
@@ -18,15 +18,15 @@ from scenes.cores import Cores
 from scenes.props.chip import Chip, memory_lines
 from scenes.props.cpu import Cpu
 from scenes.props.feed import feeds
-from scenes.props.lanes import IDLE, TALL, Lanes, grid_of
-from scenes.stage.overlay import Placed
+from scenes.props.lanes import IDLE, TALL, Lanes, Share, grid_of
 from scenes.stage.palette import MEMORY, THREAD
-from scenes.stage.passage import Context, Passage, Window
 from scenes.stage.ways import Packets
 from scenes.stage.world import Boxes, World
-from scenes.title import Title
 
-WIDTH, HEIGHT = 480, 270
+sys.path.insert(0, str(Path(__file__).parent / "helpers"))
+from staging import placed, small_frames, staged, texts, world_at
+
+WIDTH, HEIGHT, SEEN = 480, 270, 0.1
 
 
 def measured(value: float, unit: str = "") -> Quantity:
@@ -40,44 +40,33 @@ SMALL = Device(
 BARE = Device("Bare GPU", "bare-gpu")
 
 
-def passage(device: Device, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Cores:
-    """The scene over a file that holds nothing but a device; 120 BPM, so that a beat is half a second."""
+def passage(device: Device, folder: Path) -> Cores:
+    """The scene over a file that holds nothing but a device."""
     path = folder / f"{device.slug}.json"
     schema.save(Measurements(SCHEMA_VERSION, device, Run("2026-01-02")), path)
-    timeline = Timeline("test", 12.0, tuple(k / 2 for k in range(25)), tuple(range(0, 25, 4)))
-    monkeypatch.setattr(Passage, "achieved", lambda self: lambda beat: None)
-    scene = Cores(Context(Dataset.open([path]), timeline, 1, 6), Window(0, 0))
-    scene.setup()
-    scene.construct()
+    return over(path)
+
+
+def over(spec: str | Path) -> Cores:
+    scene = staged("cores", spec)
+    assert isinstance(scene, Cores)
     return scene
 
 
 @pytest.fixture(autouse=True)
-def small_frames(tmp_path: Path) -> Iterator[None]:
-    with tempconfig({"pixel_width": WIDTH, "pixel_height": HEIGHT, "frame_rate": 30, "media_dir": str(tmp_path / "media")}):
+def frames(tmp_path: Path) -> Iterator[None]:
+    with small_frames(WIDTH, HEIGHT, media=tmp_path / "media"):
         yield
 
 
 @pytest.fixture
-def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cores:
-    return passage(SMALL, tmp_path, monkeypatch)
+def small(tmp_path: Path) -> Cores:
+    return passage(SMALL, tmp_path)
 
 
 @pytest.fixture
-def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cores:
-    return passage(BARE, tmp_path, monkeypatch)
-
-
-def texts(scene: Cores, beat: float) -> list[Placed]:
-    scene.paint(scene.clock.frame(beat), np.zeros((HEIGHT, WIDTH), np.uint32))
-    return [placed for placed in scene.placed if placed.opacity > 0.1]
-
-
-def world_at(scene: Cores, beat: float) -> World:
-    world = World()
-    for prop in scene.props:
-        prop.draw(world, beat)
-    return world
+def bare(tmp_path: Path) -> Cores:
+    return passage(BARE, tmp_path)
 
 
 def boxes_of(prop: Lanes | Cpu, beat: float) -> Boxes:
@@ -138,7 +127,39 @@ def test_a_core_of_the_cpu_has_a_window_for_each_of_its_lanes(small: Cores) -> N
     drawn = boxes_of(small.cpu, 6.0)
     lit = drawn.emission > 0.1
     assert lit.sum() == 8 * 16  # two units of eight lanes in each of eight cores
-    assert any("16 lanes each" in placed.text for placed in texts(small, 5.0))
+    assert "8 cores × 16 fp32 multiply-adds a cycle" in texts(small, 5.0)
+    assert [next(t for t in texts(small, beat) if t.endswith(" lanes")).strip() for beat in (4.4, 5.1, 6.2)] == [
+        "32 lanes", "80 lanes", "128 lanes",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "all_lanes", "of"), [
+    ("nvidia-h200", "16 896 lanes", ("132 SMs", "128 lanes")), ("rtx-3090-published", "10 496 lanes", ("82 SMs", "128 lanes")),
+])  # fmt: skip
+def test_lanes_of_both_stand_side_by_side(spec: str, all_lanes: str, of: tuple[str, str]) -> None:
+    """132 x 128 = 16 896 and 82 x 128 = 10 496 (both GPUs' datasheets) beside 8 x 16 = 128, each with its factors."""
+    made = over(spec)
+    for beat in (14.2, 15.4):
+        said = texts(made, beat)
+        assert {"128 lanes", "CPU: 8 cores × 16 lanes, an example", all_lanes, "GPU: ", *of, ", derived"} <= said
+        assert "as many lanes as the CPU" in said
+    share = next(prop for prop in made.props if isinstance(prop, Share))
+    assert len(share.sms) == 1  # one SM has 128 lanes, as the CPU has
+
+
+@pytest.mark.parametrize(("each", "framed"), [(64, 2), (128, 1), (32, 4), (192, 0), (8, 0)])
+def test_the_frame_is_upon_as_many_sms_as_make_up_the_cpus_lanes(each: int, framed: int, tmp_path: Path) -> None:
+    """128 = 2 x 64 = 4 x 32; no whole number of SMs of 192 has them, and the back row of 14 SMs has no sixteen."""
+    made = passage(replace(SMALL, fp32_lanes_per_sm=measured(each)), tmp_path)
+    share = next(prop for prop in made.props if isinstance(prop, Share))
+    assert len(share.sms) == framed
+    lines = world_at(made, 14.5, [share]).all_ribbons() if framed else None
+    corner = made.chip.plan.sms[share.sms]
+    if lines is not None:
+        assert np.ptp(corner[:, 1]) == 0 and (np.diff(share.sms) == 1).all()
+        assert lines.a[:4, 0].min() == pytest.approx(corner[:, 0].min())
+        assert lines.a[:4, 0].max() == pytest.approx(corner[:, 0].max() + made.chip.tile[0])
+    assert ("as many lanes as the CPU" in texts(made, 14.5)) == bool(framed)
 
 
 def test_the_first_lanes_stand_just_after_the_word_and_the_last_a_bar_later(small: Cores) -> None:
@@ -181,7 +202,7 @@ def test_figures_are_the_records(small: Cores) -> None:
     for beat in np.arange(0.0, 24.0, 0.5):
         texts(small, beat)
     claims = {claim.key: (claim.text, claim.value, claim.source) for claim in small.log.claims}
-    said = {placed.text for placed in texts(small, 17.0)}
+    said = texts(small, 17.0)
     assert "highest clock allowed, says the driver" in said and not any(line.endswith(", measured") for line in said)
     assert claims == {
         "device.sm_count": ("14 SMs", 14, "measured"),
@@ -194,7 +215,7 @@ def test_figures_are_the_records(small: Cores) -> None:
 
 def test_without_a_record_the_die_is_blank_and_that_is_said(bare: Cores) -> None:
     assert not any(isinstance(prop, Lanes | Packets) for prop in bare.props)
-    said = {placed.text for beat in np.arange(0.0, 24.0, 1.0) for placed in texts(bare, beat)}
+    said = {text for beat in np.arange(0.0, 24.0, 1.0) for text in texts(bare, beat)}
     missing = ("number of SMs", "lanes of an SM", "memory size", "clock limit")
     assert {f"{what} not known of Bare GPU" for what in missing} <= said
     assert not bare.log.claims
@@ -207,7 +228,7 @@ def test_there_is_one_thread_and_its_texts_stand_free(scene: str, request: pytes
         drawn = world_at(made, beat).all_boxes()
         assert (np.abs(drawn.color - np.array(THREAD)).max(axis=1) < 1e-3).sum() == 1
     for beat in np.arange(0.0, 23.9, 1.0):
-        for a, b in combinations(texts(made, beat), 2):
+        for a, b in combinations(placed(made, beat, SEEN), 2):
             clear = a.right <= b.left or b.right <= a.left or a.bottom <= b.top or b.bottom <= a.top
             assert clear or a.text == b.text, f"beat {beat}: {a.text!r} over {b.text!r}"
 
@@ -224,11 +245,7 @@ def test_the_thread_leaves_its_tower_and_lands_on_its_sm(small: Cores) -> None:
 
 
 def test_it_sees_the_thread_as_the_title_left_it(small: Cores) -> None:
-    title = Title(
-        Context(small.data, Timeline("t", 8.0, tuple(k / 2 for k in range(17)), tuple(range(0, 17, 4))), 1, 4), Window(0, 0)
-    )
-    title.setup()
-    title.construct()
+    title = staged("title")
     stands, before, after = np.array(small.way.place(0.0)), title.camera_at(title.clock.beats), small.camera_at(0.0)
     assert np.subtract(after.eye, stands) == pytest.approx(before.eye)
     assert np.subtract(after.target, stands) == pytest.approx(before.target)
