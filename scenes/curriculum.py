@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -21,7 +20,7 @@ from scenes.props.sentence import Sentence
 from scenes.props.signs import Signs
 from scenes.props.stairs import Stairs, one_by_one
 from scenes.stage.camera import Camera
-from scenes.stage.hud import Lamps, Ratio
+from scenes.stage.hud import Lamps
 from scenes.stage.keys import Path, Track, arrive, linear, pulse, ramp, smooth, window
 from scenes.stage.overlay import Item, Text
 from scenes.stage.palette import QUIET, THREAD
@@ -29,11 +28,14 @@ from scenes.stage.passage import Passage, Scenery
 from scenes.stage.type import FACT, LABEL, SMALL, Style
 from scenes.stage.world import Fog, Ground, Light, World
 
-LEFT, VALUES = 96, 440  # left edges of the credits' labels and of what is said of them
+LEFT, VALUES = 96, 404  # left edges of the credits' labels and of what is said of them
 NAMED, ROLE, SAID = Style("InterDisplay-Bold", 76), Style("InterDisplay-Medium", 34, QUIET), Style("InterDisplay-Medium", 38)
 FRONT = 110.0  # y of the staircase's front, world units
 CUBE = 3.0
-OVERVIEW = (0.0, FRONT, -27.0, 205.0, 0.0, 12.0)  # keys of the view that shows the whole path
+MANY, PACE = 6, 0.0625  # rungs; beats from row to row of the credits
+TAN = 0.5 / math.tan(math.radians(16.0))  # distance of a view over its height
+OVERVIEW = (0.0, FRONT, -37.7, 235.0, 0.0, 12.0)  # keys of the view that shows the whole path
+FINE, FLOOR, RIGHT, WHOLE = 25.5, 840.0, 1730.0, 1080.0  # the view of the ladder: pixels of a world unit, foot, end, height
 
 
 class Curriculum(Passage):
@@ -43,31 +45,33 @@ class Curriculum(Passage):
     title: ClassVar[str] = "THE WHOLE PATH"
     chapter: ClassVar[str] = "CUDA for Deep Learning"
     bars: ClassVar[int] = 6
-    back: ClassVar[tuple[int, float]] = (1, 4.5)  # by then the whole path is seen
-    first: ClassVar[tuple[int, float]] = (1, 4.0)  # "every": the first place lights up
+    rises: ClassVar[tuple[int, float]] = (1, 2.0)  # "you": the first rung lights up
+    back: ClassVar[tuple[int, float]] = (2, 2.75)  # the ladder has been read, the way back begins
+    first: ClassVar[tuple[int, float]] = (2, 3.5)  # "way": the first place lights up
     climbs: ClassVar[tuple[int, float]] = (4, 1.0)  # "climb": the path has been told, the credits begin
-    up: ClassVar[tuple[int, float]] = (5, 2.5)  # the last flight begins
+    up: ClassVar[tuple[int, float]] = (5, 3.0)  # "rise": the last flight begins
     last: ClassVar[tuple[int, float]] = (6, 1.0)  # the song's last hit
 
     def construct(self) -> None:
-        # A staircase as high as the rungs are fast, the thread on its top; before it the places of the film, verse by verse.
-        end, seen = self.clock.beats, window(self.at(1, 1.2), self.at(1, 3.4), 0.4)
+        # A staircase as high as the rungs are fast, the thread on its top, named rung by rung as they light up.
+        end, back, gone = self.clock.beats, self.at(*self.back), self.at(*self.climbs) + 0.3
         rated = Track(0.0).to(1.0, self.at(*self.last) + 0.5, 0.5)
-        self.stairs = Stairs(self.data, FRONT, self._steps_lit(), seen, rated=rated)
+        self.stairs = Stairs(self.data, FRONT, self._steps_lit(), self._step_told, rated=rated, crown=CUBE + 2.0)
         self.prop(Scenery(self._light), self.stairs, Cube(self._thread, CUBE, self._stretch, 0.8))
-        gone = self.at(*self.climbs) + 0.1
-        signs = Track(0.0).to(1.0, self.at(*self.back) + 0.25, 0.5).to(0.0, gone, 0.5)
-        there = Track(0.0).to(1.0, self.at(*self.back) - 0.5, 1.5).to(0.0, gone + 1.0, 1.0)
+        self.hud_shown.to(0.0, back + 0.1, 0.5)
+        self._tell_the_ladder(window(self.at(*self.rises) - 0.25, back, 0.4))
+
+        # Back from it, along the places of the film, verse by verse; they light up one after another.
+        signs = Track(0.0).to(1.0, back + 1.15, 0.4).to(0.0, gone, 0.3)
+        there = Track(0.0).to(1.0, back + 0.5, 0.5).to(0.0, gone + 0.5, 0.5)
         x, y, z, *orbit = OVERVIEW
         whole = Camera.orbit((x, y, z), *orbit)
         self.road: Road = self.prop(Road(self._places(), whole, self._place_lit, signs, there, self.view))
-
-        # The head-up display stays for the rates and leaves before the path opens; so do the rates.
-        self.hud_shown.to(0.0, self.at(1, 3.75), 0.75)
-        self._tell_the_ladder(seen)
-        read = window(self.at(2, 3.75), gone, 0.4)  # not before the far row is clear of it
+        read = window(back + 1.5, gone - 0.3, 0.3)
         self.text(Text("every step, and its chapter", FACT, LEFT, 130, opacity=read))
         self.text(Text(f"of {self.chapter}", SMALL, LEFT, 180, opacity=read))
+
+        # What it was drawn from; up to the light, and the title once more.
         self._roll_credits()
         about = [words for words in (problem(self.data), *self.footer().split(" · ")) if words]
         self.card = EndCard(self.stairs, about)
@@ -99,10 +103,20 @@ class Curriculum(Passage):
     def _steps_lit(self) -> Callable[[int, float], float]:
         """Step after step they light up: as the ladder is told, as the path arrives, and once more to the last hit."""
         count, up, last, climbs = max(len(self._rungs()), 1), self.at(*self.up), self.at(*self.last), self.at(*self.climbs)
-        told = (one_by_one(0.25, 2.3 / count), Track(1.0).to(0.15, self.at(*self.back), 1.0))
+        told = (one_by_one(self.at(*self.rises), self._every), Track(1.0).to(0.25, self.at(*self.back) + 0.5, 1.0))
         come = (one_by_one(climbs - 1.0, 1.5 / count), Track(1.0).to(0.4, climbs + 1.5, 1.0))
         again = one_by_one(up, (last - up) / max(count - 1, 1))
         return lambda k, beat: max(told[0](k, beat) * told[1](beat), come[0](k, beat) * come[1](beat), again(k, beat))
+
+    @property
+    def _every(self) -> float:
+        """Beats from one rung of the ladder to the next: half a beat, a quarter where there are many."""
+        return 0.5 if len(self._rungs()) <= MANY else 0.25
+
+    def _step_told(self, k: int, beat: float) -> float:
+        """A rung's name and rate come as it lights up, and leave with all others."""
+        come = ramp(beat, self.at(*self.rises) + self._every * k - 0.2, 0.4, arrive)
+        return come * (1.0 - ramp(beat, self.at(*self.back) - 0.25, 0.5))
 
     def _places(self) -> list[list[Place]]:
         """Every passage of the film but this one with its chapter, in rows; a row ends with the passage in which it climbs."""
@@ -115,16 +129,17 @@ class Curriculum(Passage):
         return [places for places in rows if places]
 
     def _place_lit(self, which: int, beat: float) -> float:
-        """One after another on the half beats, all of them a beat before the word "climb"."""
-        return ramp(beat, self.at(*self.first) + 0.5 * which - 0.1, 0.2)
+        """One after another, four a beat, all of them a beat and more before the word "climb"."""
+        return ramp(beat, self.at(*self.first) + 0.25 * which - 0.1, 0.2)
 
     def _light(self, world: World, beat: float) -> None:
         dusk = smooth(min(max((beat - self.clock.beats) / max(self.tail - 0.5, 1.0), 0.0), 1.0))
         x, y, _ = self.camera_at(beat).target
         eye = self.camera_at(beat).eye
         near = math.dist((x, y), eye[:2])
-        world.light = Light((x * 0.7, y - 0.35 * near), 26.0 + 0.3 * near, 0.42 * (1.0 - 0.8 * dusk), bloom=1.0)
-        world.fog = Fog(start=120.0, end=330.0, max=0.8)
+        ambient = 0.42 + 0.3 * ramp(near, 120.0, 80.0)  # the whole path lies far before its light
+        world.light = Light((x * 0.7, y - 0.35 * near), 26.0 + 0.3 * near, ambient * (1.0 - 0.8 * dusk), bloom=1.0)
+        world.fog = Fog(start=190.0, end=420.0, max=0.8)
         world.ground = Ground(spacing=4.0, extent=150.0)
 
     def _thread(self, beat: float) -> Vector:
@@ -148,19 +163,17 @@ class Curriculum(Passage):
         x, y, z = self.stairs.top
         card, distance = self.card.target, self.card.distance
         whole, climbs = OVERVIEW, self.at(*self.climbs)
-        near, far = self.road.feet[0].tolist(), self.road.feet[len(self.road.rows[0]) - 1].tolist()  # the first row's ends
-        reach = 0.7 * math.dist(near, Camera.orbit(whole[:3], *whole[3:]).eye)
+        ladder, back = self._before_the_ladder(), self.at(*self.back)
         keys = [
             (self.at(1), (x - 4.0, y, z - 1.5, 34.0, 16.0, 3.0)),
-            (self.at(1, 2.2), (1.0, y, 12.0, 80.0, 7.0, 4.5)),
-            (self.at(1, 3), (0.5, y, 12.0, 85.0, 5.0, 5.0)),
-            (self.at(*self.back), (0.45 * near[0], near[1], 2.0, reach, 3.0, 20.0)),
-            (self.at(2, 2.5), (0.35 * far[0], far[1], 0.0, 1.15 * reach, -2.0, 17.0)),
-            (self.at(2, 4.0), (*whole[:3], whole[3] + 1.0, -1.2, whole[5])),
-            (climbs - 0.25, (*whole[:3], whole[3] - 1.0, 0.8, whole[5])),
-            (climbs + 1.75, (-62.0, y, 0.0, 194.0, 2.0, 8.0)),
+            (self.at(*self.rises) + 0.25, (*ladder, WHOLE / FINE * TAN, 5.0, 4.5)),
+            (back, (*ladder, WHOLE / FINE * TAN * 0.97, -1.5, 4.0)),
+            (back + 1.6, (*whole[:3], whole[3] + 2.0, -0.6, whole[5] + 0.1)),
+            (climbs - 1.0, (*whole[:3], whole[3] - 1.0, 0.0, whole[5])),
+            (climbs + 0.45, (*whole[:3], whole[3] - 2.5, 0.15, whole[5])),
+            (climbs + 1.4, (-62.0, y, 0.0, 194.0, 2.0, 8.0)),
             (self.at(*self.up), (-60.0, y, 2.0, 187.0, 9.0, 6.5)),
-            (self.at(5, 3.75), (*card, distance * 1.12, FACING + 5.0, 5.0)),
+            (self.at(5, 4.25), (*card, distance * 1.12, FACING + 5.0, 5.0)),
             (self.at(*self.last), (*card, distance * 1.02, FACING + 2.0, 4.0)),
             (self.clock.beats, (*card, distance, FACING, 4.0)),
             (self.clock.beats + max(self.tail, 1.0), (*card, distance * 0.985, FACING - 1.5, 4.0)),
@@ -176,10 +189,11 @@ class Curriculum(Passage):
 
         return camera
 
-    def achieved(self) -> Callable[[float], Ratio | None]:
-        """The best of the whole ladder: all of it stands here."""
-        best, rungs = cache(self.best_of), tuple(rung.name for rung in self._rungs())
-        return lambda beat: best(rungs)
+    def _before_the_ladder(self) -> Vector:
+        """Where the camera looks that shows all of the ladder, its foot above the song and its end at the picture's right."""
+        half = self.stairs.broad * len(self.stairs.steps) / 2
+        right = min(RIGHT, 1080.0 + half * FINE)
+        return self.stairs.x + half - (right - 960.0) / FINE, FRONT, (FLOOR - 540.0) / FINE
 
     # ---- what is written ---------------------------------------------------------------------------------------------
 
@@ -201,17 +215,17 @@ class Curriculum(Passage):
 
     def _roll_credits(self) -> None:
         """The GPU, then a table: its rows come in one run, and all of them leave for the last flight."""
-        begin, out = self.at(*self.climbs) + 0.5, self.at(*self.up) + 0.3
+        begin, out = self.at(*self.climbs) + 0.5, self.at(*self.up) + 0.45
 
         def roll() -> Sequence[Item]:
             own = self.timeline.title == tracks.default().timeline.title
             rows = credits.rows(self.data, own, self.timeline.title)
             lines = credits.set_out(rows, 262.0)
             items: list[Item] = [Text(self.data.device.name, NAMED, VALUES, 158, opacity=window(begin, out))]
-            drawn = Track(0.0).to(1.0, begin + 0.125 * (len(rows) + 1), 0.125 * len(rows), linear)
+            drawn = Track(0.0).to(1.0, begin + PACE * (len(rows) + 1), PACE * len(rows), linear)
             items.append(credits.Rule(VALUES - 36, 226, lines[-1] + 10, THREAD, drawn, window(begin, out)))
             for k, ((label, line), y) in enumerate(zip(rows, lines, strict=True)):
-                shown = window(begin + 0.125 * (k + 1), out)
+                shown = window(begin + PACE * (k + 1), out)
                 items.append(Text(label, ROLE, VALUES - 72, y, "right", shown))
                 items.append(Sentence([(part, SAID) for part in line], VALUES, y, "left", shown))
             return items

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,7 +25,7 @@ SUBJECTS = (
     ("launch", "traces.launch", "launch"),
     ("divergence", "traces.divergence", "divergence"),
 )  # fmt: skip
-WIDTH = 42  # letters of a line
+WIDTH = 46  # letters of a line
 LEAD, GAP, TALL = 52.0, 0.4, 566.0  # from line to line at most, before a new label (of a line), of the table; design pixels
 Line = Sequence[str | Figure]
 Row = tuple[str, Line]  # what it is ('' goes on from the row above), and what the measurements say
@@ -55,6 +56,7 @@ def rows(data: Dataset, own: bool, song: str) -> list[Row]:
     run, told = data.run, list[Row]()
     if run is None:
         told.append(("figures", ["published, or from the datasheet"]))
+        told += _publications(data)
     else:
         told.append(("measured", [f"{run.date[:10]}, driver {run.driver or 'unknown'}"]))
         software = f"CUDA {run.cuda_driver or 'unknown'} · NVRTC {run.nvrtc or 'unknown'} · CuPy {run.cupy or 'unknown'}"
@@ -70,6 +72,17 @@ def rows(data: Dataset, own: bool, song: str) -> list[Row]:
     if own:
         return [*told, *wrapped("song, pictures", f"{song}; both the project's own")]
     return [*told, *wrapped("song", song), *wrapped("pictures", "the project's own")]
+
+
+def _publications(data: Dataset) -> list[Row]:
+    """What the drawn rates and peaks were published in, each title once, without addresses: those are in the file."""
+    owned, told = data.ladder(LADDER), list[Row]()
+    rates = [f"ladders.{LADDER}.rungs.{rung.name}.rate" for rung in (owned.value.rungs if owned else ())]
+    for label, keys in (("rates from", rates), ("peaks from", ["roofs.fp32", "roofs.dram"])):
+        cited = [found.quantity.reference for key in keys if (found := data.get(key)) is not None]
+        for title in dict.fromkeys(re.sub(r" \(.*?\)", "", words.split(";")[0]) for words in cited if words):
+            told += wrapped(label, title)
+    return told
 
 
 def _clocks(data: Dataset) -> list[Row]:
@@ -105,6 +118,9 @@ def _others(data: Dataset) -> list[Row]:
     if server is not None:
         source = "published" if server.run is None else f"measured {server.run.date[:10]}"
         said += wrapped("all-reduce", f"{source}, {server.device.name}")
+        bus = next(iter(server.value.bus_bandwidth.values()), None)
+        if bus is not None and bus.source == "published":
+            said += wrapped("", re.split("[;,]", bus.reference)[0])
     absent = [words or "GEMM ladder" for _, key, words in SUBJECTS if not data.has(key)]
     absent += ["all-reduce"] if server is None else []
     if absent:

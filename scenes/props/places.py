@@ -22,8 +22,8 @@ Bit = tuple[float, float, float, float, float, float, Colour]  # least corner x,
 IDLE, DATA, WORK = mix(STEEL, TEXT, 0.25), mix(PLATE, MEMORY, 0.6), mix(PLATE, COMPUTE, 0.8)
 # In the picture that shows all of them, design pixels: middles of the outermost columns, baseline of the nearest row's names,
 # from row to row; capitals of a name and of a chapter, half of an emblem's pad, air between them, way to the next row.
-FIRST, LAST, BOTTOM, LEADING = 268.0, 1652.0, 826.0, 143.0
-CAP, CHAPTER, HALF, AIR, BESIDE = 29.0, 26.0, 45.0, 7.0, 158.0
+FIRST, LAST, BOTTOM, LEADING = 268.0, 1652.0, 826.0, 156.0
+CAP, CHAPTER, HALF, AIR, BESIDE = 29.0, 26.0, 52.0, 7.0, 158.0
 LYRIC = 876.0  # the song's words begin below
 EDGE, LARGE = 60.0, 62.0  # a name comes over so many design pixels inside the frame; it is gone with capitals so high
 
@@ -188,17 +188,17 @@ class Road:
             )
         )
         a, b, k = self._ways
-        world.add(Ribbons.of(a, b, 0.3, mix(STEEL, TEXT, 0.2), 0.5 * there, 0.05, floor=True))
+        world.add(Ribbons.of(a, b, 0.2, mix(STEEL, TEXT, 0.2), 0.5 * there, 0.05, floor=True))
         come = np.clip(2.0 * lit[k], 0.0, 1.0)[:, None]
         seen = come[:, 0] > 0.01
         if seen.any():
-            world.add(Ribbons.of(a[seen], (a + (b - a) * come)[seen], 0.42, mix(PLATE, THREAD, 0.85), there, 0.55, floor=True))
+            world.add(Ribbons.of(a[seen], (a + (b - a) * come)[seen], 0.28, mix(PLATE, THREAD, 0.85), there, 0.5, floor=True))
         shown = self.signs(beat)
         if shown > 0.004:
             whole = self._whole(self.view(beat))
             for which, plane in self._planes:
                 if whole[which] > 0.004:
-                    world.add(plane.shown(shown * float(whole[which]) * (0.55 + 0.45 * float(lit[which])), 0.25))
+                    world.add(plane.shown(shown * float(whole[which]) * (0.65 + 0.35 * float(lit[which])), 0.25))
 
     def _whole(self, camera: Camera) -> Floats:
         """(places,) 1 where name and chapter stand in the picture whole, 0 where one is cut or too near; smooth between."""
@@ -224,5 +224,5 @@ def _standing(name: str, foot: Floats, scale: float) -> list[tuple[float, ...]]:
     rows: list[tuple[float, ...]] = [pad]
     for bx, by, bz, w, d, h, colour in EMBLEMS.get(name, OTHER):
         corner = (x + bx * scale, y + by * scale, (0.12 + bz) * scale)
-        rows.append((*corner, w * scale, d * scale, h * scale, *colour, 0.08 if colour in (IDLE, PLATE) else 0.42))
+        rows.append((*corner, w * scale, d * scale, h * scale, *colour, 0.16 if colour in (IDLE, PLATE) else 0.6))
     return rows

@@ -14,14 +14,15 @@ from scenes.props.ring import frames
 from scenes.props.rungs import LADDER
 from scenes.stage.claims import figure
 from scenes.stage.keys import ramp
-from scenes.stage.palette import COMPUTE, PLATE, QUIET, STEEL, TEXT, mix
+from scenes.stage.palette import COMPUTE, PLATE, STEEL, TEXT, mix
 from scenes.stage.plane import TextPlane
-from scenes.stage.type import FACT, LABEL
+from scenes.stage.type import FACT
 from scenes.stage.world import Boxes, Ribbons, World
 
 TALL, WIDE, DEEP, BROAD = 22.0, 50.0, 5.0, 8.0  # highest step, whole width, depth, widest step, world units
-NUMBER, NAME = 1.2, 1.0  # height of capitals
+NUMBER, NAME = 1.2, 1.15  # height of capitals
 LOW = 0.35  # of a step that has no height to show
+OVER, CLEAR, LEAD, BESIDE = 1.2, 1.0, 0.75, 0.45  # a rate over a low step; a name over it; from name to name; from its pole
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +40,22 @@ class Step:
 class Stairs:
     """Steps of the fp32 GEMM ladder, their fronts at `y`, centred on `x`; `lit(k, beat)` 0..1 is each one's light.
 
-    `told(beat)` is the opacity of rates and names, `rated(beat)` of the rates alone. Heights are proportional to the rates.
+    `told(k, beat)` 0..1 raises a step's name on its pole and shows its rate, `rated(beat)` is the opacity of the rates alone.
+    Heights are proportional to the rates. Names lie level, each above the one before, over the steps on its left; over the
+    best step `crown` world units are kept free.
     """
 
     data: Dataset
     y: float
     lit: Callable[[int, float], float]
-    told: Callable[[float], float]
+    told: Callable[[int, float], float]
     x: float = 0.0
     rated: Callable[[float], float] = lambda beat: 0.0
+    crown: float = 0.0
     steps: tuple[Step, ...] = field(init=False)
     broad: float = field(init=False)
-    _planes: list[TextPlane] | None = field(init=False, default=None)
+    names: tuple[TextPlane, ...] = field(init=False)
+    _rates: dict[int, TextPlane] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         owned = self.data.ladder(LADDER)
@@ -69,6 +74,7 @@ class Stairs:
             )
             for k, (rung, rate) in enumerate(zip(rungs, rates, strict=True))
         )
+        self.names = self._names()
 
     @property
     def top(self) -> Vector:
@@ -83,7 +89,7 @@ class Stairs:
             origin = np.array([(step.x + 0.12, self.y, 0.0) for _, step in solid])
             size = np.array([(self.broad - 0.24, DEEP, step.height) for _, step in solid])
             colour = np.array(mix(PLATE, STEEL, 0.8)) * (1.0 - light) + np.array(mix(PLATE, COMPUTE, 0.72)) * light
-            world.add(Boxes.of(origin, size, colour, emission=0.16 * light[:, 0], edge=0.6 + 0.4 * light[:, 0]))
+            world.add(Boxes.of(origin, size, colour, emission=0.22 * light[:, 0], edge=0.6 + 0.4 * light[:, 0]))
             nosing = origin + size * (0.0, 0.0, 1.0) + (0.0, -0.02, 0.05)  # the edge that one steps on is what shines
             ends = nosing, nosing + size * (1.0, 0.0, 0.0)
             world.add(Ribbons.of(*ends, 0.22, COMPUTE, 0.25 + 0.75 * light[:, 0], 0.15 + 0.75 * light[:, 0]))
@@ -91,32 +97,62 @@ class Stairs:
             if not step.rate:
                 a, b = frames(np.array([(step.x + 0.12, self.y, 0.0)]), (self.broad - 0.24, DEEP, LOW))
                 world.add(Ribbons.of(a, b, 0.08, mix(STEEL, TEXT, 0.4), 0.8))
-        told, rated = self.told(beat), self.rated(beat)
-        if max(told, rated) > 0.004:
-            if self._planes is None:
-                self._planes = [plane for step in self.steps for plane in self._letters(step)]
-            for plane in self._planes:
-                shown = told if plane.figure is None else max(told, rated)
-                if shown > 0.004:
-                    world.add(plane.shown(shown, 0.2))
+        self._write(world, beat)
 
-    def _letters(self, step: Step) -> list[TextPlane]:
-        """The rate on the step's front and the name that runs up to it; over a step that is too low for them."""
-        x, y = step.x + self.broad / 2, self.y - 0.1
-        size = min(1.0, self.broad / 5.4)
-        number, name = NUMBER * size, NAME * size
-        words = step.title if step.rate else f"{step.title}: {step.missing}"
-        upright = TextPlane(words, LABEL.coloured(TEXT), (x + name / 2, y, 0.8), (0, 0, 1), (-1, 0, 0), name)
-        inside = step.rate is not None and upright.width + number + 2.2 <= step.height
-        if not inside:
-            over = step.height + (2.0 + number if step.rate else 0.7)
-            upright = replace(upright, style=LABEL.coloured(QUIET), at=(x + name / 2, y, over))
-        if step.rate is None:
-            return [upright]
-        shown = figure(step.rate, 2 if step.rate.quantity.value < 1 else 1, "")
-        z = step.height + (-0.7 - number if inside else 1.2)
-        plain = TextPlane.standing(shown.text, FACT.coloured(TEXT), (x, y, z), number, 0.0, "centre")
-        return [upright, replace(plain, figure=shown)]
+    def _write(self, world: World, beat: float) -> None:
+        told, rated = [self.told(k, beat) for k in range(len(self.steps))], self.rated(beat)
+        if max([rated, *told]) <= 0.004:
+            return
+        if self._rates is None:
+            self._rates = {k: self._rate(step, step.rate) for k, step in enumerate(self.steps) if step.rate}
+        for k, plane in self._rates.items():
+            if (shown := max(told[k], rated)) > 0.004:
+                world.add(plane.shown(shown, 0.2))
+        for k, (step, name) in enumerate(zip(self.steps, self.names, strict=True)):
+            if told[k] <= 0.004:
+                continue
+            world.add(name.shown(max(0.0, 2.0 * told[k] - 1.0), 0.2))  # once its pole is up: it must not pass others
+            pole, foot, (_, y, z) = step.x + self.broad / 2, self._foot(step), name.at
+            a, b = np.array([(pole, y, foot)]), np.array([(pole, y, foot + (z + name.height - foot) * told[k])])
+            world.add(Ribbons.of(a, b, 0.1, mix(COMPUTE, TEXT, 0.3), told[k], 0.4))
+
+    @property
+    def _size(self) -> float:
+        """Of a rate: narrow steps have smaller ones."""
+        return NUMBER * min(1.0, self.broad / 5.4)
+
+    def _inside(self, step: Step) -> bool:
+        """Whether the front of a step is high enough for its rate."""
+        return step.rate is not None and step.height > self._size + 2.2
+
+    def _foot(self, step: Step) -> float:
+        """Where the pole of a step's name begins: on the step, or over the rate that stands on it."""
+        return step.height if step.rate is None or self._inside(step) else step.height + OVER + self._size + 0.4
+
+    def _names(self) -> tuple[TextPlane, ...]:
+        """Each left of its pole, and over all that it reaches across."""
+        names, level, left = list[TextPlane](), 0.0, self.x - self.broad * len(self.steps) / 2 - 9.0
+        for step in self.steps:
+            words = step.title if step.rate else f"{step.title}: {step.missing}"
+            plane = TextPlane.standing(words, FACT.coloured(TEXT), (0.0, 0.0, 0.0), NAME, 0.0, "right")
+            end = max(step.x + self.broad / 2 - BESIDE, left + plane.width)  # one that is too long runs over to the right
+            best = step.rate is not None and step.height == self.top[2]
+            # neither a step nor a rate over the next one may stand in its line
+            begin = end - plane.width - self.broad
+            reach = [end + (0.0 if self._inside(other) else 0.7 * self.broad) for other in self.steps]
+            under = [other for other, far in zip(self.steps, reach, strict=True) if begin < other.x < far]
+            level = max(level, *(self._foot(other) + CLEAR for other in under), step.height + best * self.crown)
+            names.append(replace(plane, at=(end, self.y - 0.1, level)))
+            level += NAME + LEAD
+        return tuple(names)
+
+    def _rate(self, step: Step, rate: Reading) -> TextPlane:
+        """On the step's front; over a step that is too low for it."""
+        shown = figure(rate, 2 if rate.quantity.value < 1 else 1, "")
+        z = step.height + (-0.7 - self._size if self._inside(step) else OVER)
+        place = (step.x + self.broad / 2, self.y - 0.1, z)
+        plane = TextPlane.standing(shown.text, FACT.coloured(TEXT), place, self._size, 0.0, "centre")
+        return replace(plane, figure=shown)
 
 
 def why(rung: Rung) -> str:

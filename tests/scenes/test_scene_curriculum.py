@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -10,53 +11,60 @@ from typing import Any
 
 import numpy as np
 import pytest
-from manim import tempconfig
 
 from audio.timeline_file import load
 from audio.tracks import HERE
 from measure.dataset import MEASUREMENTS, Dataset
 from measure.subjects import SUBJECTS as SUITE
+from scenes import film
 from scenes.curriculum import Curriculum
-from scenes.film import FILM, row
+from scenes.film import FILM
 from scenes.props import credits
 from scenes.props.end_card import Beam
 from scenes.props.places import EMBLEMS
 from scenes.props.stairs import LOW, TALL, Stairs
-from scenes.stage.overlay import SAFE, Placed
+from scenes.stage.overlay import SAFE
 from scenes.stage.palette import THREAD
-from scenes.stage.passage import Context, Window
 from scenes.stage.plane import TextPlane
 from scenes.stage.world import World
 
+sys.path.insert(0, str(Path(__file__).parent / "helpers"))
+import gpus
+from staging import placed, small_frames, staged, texts, world_at
+
 SONG = load(HERE / "up-to-the-light.timeline.json")
 WIDTH, HEIGHT = 480, 270
-OVERVIEW = 7.5  # a beat at which the whole path is seen
+OVERVIEW = 9.5  # a beat at which the whole path is seen
+LADDER = 4.5  # a beat at which all rungs are named
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    media = str(tmp_path_factory.mktemp("media"))
-    with tempconfig({"pixel_width": WIDTH, "pixel_height": HEIGHT, "frame_rate": 30, "media_dir": media}):
+    with small_frames(WIDTH, HEIGHT, media=tmp_path_factory.mktemp("media")):
         yield
 
 
-def passage(specs: list[str | Path]) -> Curriculum:
+def passage(*specs: str | Path) -> Curriculum:
     """The scene at its place in the song, with all its props and texts, without its transition."""
-    mine = row("curriculum")
-    scene = Curriculum(Context(Dataset.open(specs), SONG, mine.first_bar, mine.bars), Window(0, 0))
-    scene.setup()
-    scene.construct()
+    scene = staged("curriculum", *specs, timeline=SONG)
+    assert isinstance(scene, Curriculum)
     return scene
 
 
 @pytest.fixture(scope="module")
 def h200(small: None) -> Curriculum:
-    return passage([])
+    return passage()
 
 
 @pytest.fixture(scope="module")
 def rtx(small: None) -> Curriculum:
-    return passage(["rtx-3090-published"])
+    return passage("rtx-3090-published")
+
+
+@pytest.fixture(scope="module")
+def laptop(small: None, tmp_path_factory: pytest.TempPathFactory) -> Curriculum:
+    """A GPU with four rungs."""
+    return passage(gpus.write("small", tmp_path_factory.mktemp("laptop") / "small.json"))
 
 
 @pytest.fixture(scope="module")
@@ -67,19 +75,12 @@ def bare(small: None, tmp_path_factory: pytest.TempPathFactory) -> Curriculum:
     document["device"]["name"] = "Small GPU"
     path = tmp_path_factory.mktemp("bare") / "small.json"
     path.write_text(json.dumps(document))
-    return passage([path])
+    return passage(path)
 
 
-def painted(scene: Curriculum, beat: float) -> tuple[np.ndarray[Any, np.dtype[np.uint32]], list[Placed]]:
-    pixels = np.zeros((HEIGHT, WIDTH), np.uint32)
-    scene.paint(scene.clock.start + round(beat * 60 / 132 * 30), pixels)
-    return pixels, [placed for placed in scene.placed if placed.opacity > 0.1]
-
-
-def world(scene: Curriculum, beat: float) -> World:
-    made = World()
-    for prop in scene.props:
-        prop.draw(made, beat)
+def pixels(scene: Curriculum, beat: float) -> np.ndarray[Any, np.dtype[np.uint32]]:
+    made = np.zeros((HEIGHT, WIDTH), np.uint32)
+    scene.paint(scene.clock.frame(beat), made)
     return made
 
 
@@ -105,7 +106,7 @@ def test_every_passage_has_its_place_with_its_own_chapter_in_rows_that_end_in_a_
 def test_the_whole_path_can_be_read_in_one_look(h200: Curriculum) -> None:
     names = {place.words for row in h200.road.rows for place in row}
     chapters = {f"Ch. {place.chapter}" for row in h200.road.rows for place in row if place.chapter}
-    signs = [plane for plane in world(h200, OVERVIEW).planes if plane.text in names | chapters]
+    signs = [plane for plane in world_at(h200, OVERVIEW).planes if plane.text in names | chapters]
     assert chapters <= {plane.text for plane in signs}
     files = {other.name for other in FILM if "-" in other.name} - {"all-reduce"}
     assert not files & names, "called as a viewer would, not as a file is"
@@ -116,17 +117,67 @@ def test_the_whole_path_can_be_read_in_one_look(h200: Curriculum) -> None:
     for left, top, right, bottom in boxes:
         assert left >= SAFE[0] - 26 and right <= SAFE[2] + 26 and top >= SAFE[1] and bottom <= 868
         assert bottom - top >= 0.0215 * 1080
-    for beat in (4.0, 11.7):  # long enough to be read: almost two bars
-        assert all(plane.alpha > 0.5 for plane in world(h200, beat).planes if plane.text in names)
+    for beat in (7.7, 12.0):  # long enough to be read: nearly two seconds
+        shown = [plane for plane in world_at(h200, beat).planes if plane.text in names]
+        assert len(shown) == len(names) and all(plane.alpha > 0.5 for plane in shown)
 
 
-def test_places_light_up_on_half_beats_until_the_climb(h200: Curriculum) -> None:
+@pytest.mark.parametrize("which", ["h200", "rtx", "laptop"])
+def test_every_rung_is_named_beside_its_pole_for_two_seconds(which: str, request: pytest.FixtureRequest) -> None:
+    """Level, as large as a fact, clear of every step, rate and name, inside of the frame and above the song's words."""
+    scene: Curriculum = request.getfixturevalue(which)
+    stairs, view = scene.stairs, scene.view(LADDER)
+    planes = {plane.text: on_screen(scene, plane, LADDER) for plane in world_at(scene, LADDER, [stairs]).planes}
+    assert planes.keys() == {step.title for step in stairs.steps} | {
+        plane.figure.text for plane in world_at(scene, LADDER, [stairs]).planes if plane.figure
+    }
+    towers = []
+    for step in stairs.steps:
+        corners = [(step.x + w, stairs.y, z) for w in (0.1, stairs.broad - 0.1) for z in (0.0, step.height - 0.1)]
+        flat = view.project(corners, 1920, 1080)[:, :2]
+        towers.append((*flat.min(0).tolist(), *flat.max(0).tolist()))
+    for step, name in zip(stairs.steps, stairs.names, strict=True):
+        left, top, right, bottom = planes[step.title]
+        assert left >= SAFE[0] and right <= SAFE[2] and top >= SAFE[1] and bottom <= 868
+        assert bottom - top >= 0.022 * 1080 and name.along == (1.0, 0.0, 0.0)
+        others = [box for words, box in planes.items() if words != step.title] + towers
+        assert all(right <= a or left >= c or bottom <= b or top >= d for a, b, c, d in others), step.title
+        assert step.x < name.at[0] < step.x + stairs.broad / 2  # it ends at its own step
+    first, last = stairs.steps[0].title, stairs.steps[-1].title
+    for words, begin in ((first, 1.5), (last, 3.75)):
+        for beat in np.arange(begin, 5.4, 0.25):
+            assert any(plane.text == words and plane.alpha > 0.9 for plane in world_at(scene, beat, [stairs]).planes)
+
+
+def test_a_rung_that_has_no_room_on_the_left_of_it_runs_over_to_the_right(small: None, tmp_path: Path) -> None:
+    document: Any = json.loads((MEASUREMENTS / "nvidia-h200.json").read_text())
+    first = document["ladders"]["gemm_fp32"]["rungs"][0]
+    first["verification"]["passed"] = False
+    for figure in ("rate", "time", "cold_rate"):
+        first.pop(figure, None)
+    path = tmp_path / "failed.json"
+    path.write_text(json.dumps(document))
+    scene = passage(path)
+    name = scene.stairs.names[0]
+    left = on_screen(scene, name, LADDER)[0]
+    assert left >= SAFE[0] and "failed verification" in name.text
+    for step in scene.stairs.steps:  # above all that it lies across
+        assert step.x > name.at[0] or step.height < name.at[2]
+
+
+def test_places_light_up_four_a_beat_until_the_climb(h200: Curriculum) -> None:
     places = sum(len(row) for row in h200.road.rows)
-    lit = [sum(h200._place_lit(k, beat) > 0.99 for k in range(places)) for beat in (2.8, 3.1, 3.6, 7.1, 11.1)]
+    lit = [sum(h200._place_lit(k, beat) > 0.99 for k in range(places)) for beat in (6.3, 6.6, 6.9, 8.6, 10.7)]
     assert lit == [0, 1, 2, 9, places]
-    origin = SONG.downbeats[row("curriculum").first_bar - 1]
+
+
+def test_the_song_is_followed_word_by_word(h200: Curriculum) -> None:
+    origin = SONG.downbeats[film.row("curriculum").first_bar - 1]
     words = {word.text.strip(",.:"): SONG.position(word.start) - origin for line in SONG.lines for word in line.words}
-    assert h200.at(*h200.first) == pytest.approx(words["every"]) and h200.at(*h200.climbs) == pytest.approx(words["climb"])
+    assert h200.at(*h200.climbs) == pytest.approx(words["climb"]) and h200.at(*h200.up) == pytest.approx(words["rise"])
+    assert h200.at(*h200.rises) == pytest.approx(words["you"])
+    named = next(beat for beat in np.arange(0.0, 8.0, 0.25) if h200.stairs.told(len(h200.stairs.steps) - 1, beat) > 0.9)
+    assert named < words["step"] < h200.at(*h200.back) < words["way"]
 
 
 def test_the_road_runs_back_and_forth_each_row_from_the_end_of_the_one_before(h200: Curriculum) -> None:
@@ -146,7 +197,7 @@ def test_steps_are_as_high_as_the_rungs_are_fast(which: str, request: pytest.Fix
     rates = [rung["rate"]["value"] for rung in rungs]
     assert [step.height for step in scene.stairs.steps] == pytest.approx([TALL * rate / max(rates) for rate in rates])
     assert scene.stairs.top[2] == pytest.approx(TALL)
-    painted(scene, 2.0)
+    placed(scene, LADDER)
     shown = {claim.key: claim.value for claim in scene.log.claims}
     assert {f"ladders.gemm_fp32.rungs.{r['name']}.rate": r["rate"]["value"] for r in rungs}.items() <= shown.items()
 
@@ -159,7 +210,7 @@ def test_a_rung_that_failed_its_check_is_an_outline(small: None, tmp_path: Path)
         best.pop(figure, None)
     path = tmp_path / "failed.json"
     path.write_text(json.dumps(document))
-    made = Stairs(Dataset.open([path]), 0.0, lambda k, beat: 1.0, lambda beat: 1.0)
+    made = Stairs(Dataset.open([path]), 0.0, lambda k, beat: 1.0, lambda k, beat: 1.0)
     assert made.steps[-1].rate is None and made.steps[-1].height == LOW and made.top[2] == pytest.approx(TALL)
     drawn = World()
     made.draw(drawn, 0.0)
@@ -171,9 +222,9 @@ def test_a_rung_that_failed_its_check_is_an_outline(small: None, tmp_path: Path)
 def test_one_cube_is_magenta_and_texts_keep_apart(which: str, request: pytest.FixtureRequest) -> None:
     scene: Curriculum = request.getfixturevalue(which)
     for beat in (0.5, 3.0, 7.5, 12.0, 15.0, 20.5):
-        colours = world(scene, beat).all_boxes().color
+        colours = world_at(scene, beat).all_boxes().color
         assert (np.abs(colours - np.array(THREAD)).max(axis=1) < 1e-3).sum() == 1
-        shown = painted(scene, beat)[1]
+        shown = placed(scene, beat, 0.1)
         for a, b in combinations(shown, 2):
             clear = a.right <= b.left or b.right <= a.left or a.bottom <= b.top or b.bottom <= a.top
             assert clear or a.text == b.text, f"beat {beat}: {a.text!r} over {b.text!r}"
@@ -203,6 +254,9 @@ def test_credits_say_what_the_files_say(h200: Curriculum, rtx: Curriculum, bare:
     assert "all-reduce published, NVIDIA HGX H100, 8 GPUs" in told["h200"]
     assert "shown roofs, fp16 GEMM 4096³" in told["rtx"]  # the problem of its own ladder
     assert "figures published, or from the datasheet" in told["rtx"] and "driver" not in told["rtx"]
+    assert "rates from Chasing the Roofline, from CUDA for Deep Learning, chapter 6" in told["rtx"]
+    assert "peaks from NVIDIA Ampere GA102 GPU Architecture whitepaper v2" in told["rtx"]
+    assert "8 GPUs NVIDIA/nccl-tests issue 212" in told["h200"] and "from" not in told["h200"]
     assert "no figures latencies" in told["rtx"] and "all-reduce" in told["rtx"].split("no figures")[1]
     assert "shown" not in told["bare"] and "GEMM ladder" in told["bare"]
     alone = credits.rows(Dataset.open(["nvidia-h200"]), False, "Another Song")
@@ -249,7 +303,7 @@ def test_credits_have_air_and_fit_above_the_song(h200: Curriculum) -> None:
 def test_credits_stand_beside_the_stairs(which: str, request: pytest.FixtureRequest) -> None:
     scene: Curriculum = request.getfixturevalue(which)
     for beat in (14.0, 15.5, 17.5):
-        shown = [p for p in painted(scene, beat)[1] if p.bottom < 0.79 * HEIGHT]
+        shown = [p for p in placed(scene, beat, 0.1) if p.bottom < 0.79 * HEIGHT]
         assert shown
         for step in scene.stairs.steps:
             x, y = step.x, scene.stairs.y
@@ -265,8 +319,8 @@ def test_no_name_of_the_path_is_cut_or_stands_on_the_song(h200: Curriculum) -> N
         f"Ch. {place.chapter}" for row in h200.road.rows for place in row
     }
     most = 0
-    for beat in np.arange(2.5, 12.5, 0.25):
-        signs = [plane for plane in world(h200, beat).planes if plane.text in names and plane.alpha > 0.1]
+    for beat in np.arange(6.0, 12.5, 0.25):
+        signs = [plane for plane in world_at(h200, beat).planes if plane.text in names and plane.alpha > 0.1]
         most = max(most, len(signs))
         for plane in signs:
             left, top, right, bottom = on_screen(h200, plane, beat)
@@ -279,7 +333,7 @@ def test_emblems_stand_clear_of_names_and_of_the_stairs(h200: Curriculum) -> Non
     names = {place.words for row in h200.road.rows for place in row} | {
         f"Ch. {place.chapter}" for row in h200.road.rows for place in row
     }
-    boxes = [on_screen(h200, plane, OVERVIEW) for plane in world(h200, OVERVIEW).planes if plane.text in names]
+    boxes = [on_screen(h200, plane, OVERVIEW) for plane in world_at(h200, OVERVIEW).planes if plane.text in names]
     assert len(boxes) > 20
     drawn = World()
     h200.road.draw(drawn, OVERVIEW)
@@ -311,18 +365,18 @@ def said(rows: list[credits.Row]) -> str:
 
 
 def test_credits_stay_a_bar_and_the_head_up_display_is_gone(h200: Curriculum) -> None:
-    whole = {placed.text for placed in painted(h200, 14.4)[1]}
+    whole = {text.text for text in placed(h200, 14.4, 0.1)}
     assert {"NVIDIA H200", "Up to the Light; both the project's own", "measured", "checked"} <= whole
     assert {text for text in whole if text not in {word.text for line in SONG.lines for word in line.words}} - {
         "pick up a kernel and climb it today."
-    } <= {p.text for p in painted(h200, 17.7)[1]}
-    assert not any(placed.kind == "hud" for beat in (5.0, 9.0, 15.0, 21.0) for placed in painted(h200, beat)[1])
+    } <= {p.text for p in placed(h200, 17.7, 0.1)}
+    assert not any(text.kind == "hud" for beat in (6.5, 9.0, 15.0, 21.0) for text in placed(h200, beat, 0.1))
 
 
 @pytest.mark.parametrize("which", ["h200", "rtx", "bare"])
 def test_the_end_card_has_the_title_and_the_range_of_the_rates(which: str, request: pytest.FixtureRequest) -> None:
     scene: Curriculum = request.getfixturevalue(which)
-    planes = {plane.text: on_screen(scene, plane, 23.0) for plane in world(scene, 23.0).planes}
+    planes = {plane.text: on_screen(scene, plane, 23.0) for plane in world_at(scene, 23.0).planes}
     for left, top, right, bottom in planes.values():
         assert left >= 96 - 20 and right <= 1824 + 20 and top >= 54 and bottom <= 868
     assert {"HOW", "KERNELS", "CLIMB", scene.data.device.name} <= planes.keys()
@@ -337,7 +391,7 @@ def test_the_end_card_has_the_title_and_the_range_of_the_rates(which: str, reque
 
 
 def test_the_film_ends_dark_but_not_black_without_lamps(h200: Curriculum) -> None:
-    last, before = painted(h200, 28.3)[0], painted(h200, 23.0)[0]
+    last, before = pixels(h200, 28.3), pixels(h200, 23.0)
     light = [np.ascontiguousarray(p).view(np.uint8).reshape(HEIGHT, WIDTH, 4)[..., :3].astype(float) for p in (last, before)]
     assert 1.0 < light[0].mean() < 0.6 * light[1].mean()
     lamps = np.s_[int(0.92 * HEIGHT) : int(0.96 * HEIGHT), int(0.86 * WIDTH) : int(0.95 * WIDTH)]
@@ -346,7 +400,7 @@ def test_the_film_ends_dark_but_not_black_without_lamps(h200: Curriculum) -> Non
 
 def test_without_a_ladder_the_road_leads_to_the_thread(bare: Curriculum) -> None:
     assert bare.stairs.steps == () and bare.stairs.top[2] == 0.0
-    assert "fp32 ladder not measured on Small GPU" in {placed.text for placed in painted(bare, 2.0)[1]}
+    assert "fp32 ladder not measured on Small GPU" in texts(bare, 2.0)
     for beat in (8.0, 15.0, 21.0):
-        painted(bare, beat)
+        placed(bare, beat)
     assert not bare.log.claims
