@@ -58,7 +58,7 @@ class Indexing(Passage):
         for b in range(hall.blocks):
             label = f"block {b}" if b == 0 else str(b)
             front = Track(0.0).to(1.0, self.at(1, 1.25 + 1.75 * b / hall.blocks), 0.3, arrive).to(0.0, self.at(2, 1.5), 0.4)
-            signs.append((TextPlane.standing(str(b), FACT, (hall.x(0) - 1.3, hall.y(b), 0.1), 0.95, -4.0, "right"), front))
+            signs.append((TextPlane.standing(str(b), FACT, (hall.x(0) - 1.3, hall.y(b), 0.1), 0.7, -4.0, "right"), front))
             side = Track(0.0).to(1.0, place + 1.5 * b / hall.blocks, 0.3, arrive).to(0.0, self.at(6, 4), 0.5)
             inward: Align = "right" if b == 0 else "centre"
             self.text(
@@ -139,7 +139,7 @@ class Indexing(Passage):
         pinned = Track(0.0).to(1.0, self.at(4), 0.3, arrive).to(0.0, gone, 0.5)
         self.text(Text(value, NUMBER.coloured(THREAD), 0.0, -18.0, "centre", pinned, at=lambda beat: self.cube.top(beat, 0.3)))
 
-        told = Track(0.0).to(1.0, self.at(1, 1.5), 0.5).to(0.0, gone, 0.5)
+        told = Track(0.0).to(1.0, self.at(1, 1.5), 0.5).to(0.0, gone if n is None else self.at(6), 0.5)
         self.text(Text(self._note(), SMALL, RIGHT, NOTE, "right", told))
         store = Track(0.0).to(1.0, self.at(5, 1.4), 0.4, arrive)
         guard = Track(0.0).to(1.0, self.at(6), 0.4, arrive)
@@ -151,6 +151,9 @@ class Indexing(Passage):
         if not self.tiers.stored.all():
             self.text(Text("i ≥ n", CODE, 0.0, -40.0, "centre", lambda beat: guard(beat) * held(beat), at=self._over_fence()))
         before = LEFT + ADVANCE * (STORE - 3)  # of the line that stores: under it the thread's own number has the room
+        last = Track(0.0).to(1.0, self.at(6, 1.4), 0.4).to(0.0, gone, 0.5)
+        threads = f"{hall.blocks} × {hall.threads} = {hall.blocks * hall.threads} threads for {n} numbers"
+        self.text(Text(threads, SMALL, RIGHT, NOTE, "right", last))
         self.text(Text(f"n = {n}", CODE, before, LINE_1, "right", lambda beat: guard(beat) * held(beat)))
 
     def _number_the_rows(self) -> None:
@@ -166,12 +169,12 @@ class Indexing(Passage):
             self.text(Text(str(self.tiers.number[b, last]), SMALL.coloured(TEXT), 0.0, -12.0, "centre", shown, end))
 
     def _note(self) -> str:
-        """The launch's shape; and whose output this is, where it is not the film's own GPU's."""
+        """The launch's shape, and that it is small; or whose output this is, where it is not the film's own GPU's."""
         trace, gpu, hall = self.data.index_trace(), self.data.device.name, self.hall
         shape = f"{hall.blocks} blocks × {hall.threads} threads, one code"
         if trace is None:
-            return f"not run on {gpu}: arithmetic only"
-        return shape if trace.device.name == gpu else f"{shape} · run on {trace.device.name}"
+            return f"a small example, not run on {gpu}"
+        return f"a small launch: {shape}" if trace.device.name == gpu else f"{shape} · run on {trace.device.name}"
 
     # ---- motion -----------------------------------------------------------------------------------------------------------
 

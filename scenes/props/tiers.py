@@ -5,6 +5,7 @@ A seat's height over the floor is its number: whole blocks below it (blockIdx.x 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -23,7 +24,7 @@ DEPTH = ROW - 0.12  # of a tray and its layers: a slit of floor stays between bl
 CELL = (0.74, 0.52, 0.05)
 CELL_Y = -0.92  # middle of a memory cell, from the middle of its seat
 DARK_CELL = mix((0.01, 0.02, 0.03), MEMORY, 0.10)
-FENCE_HEIGHT = 1.5
+FENCE_HEIGHT, KNOCK = 1.5, 0.7  # of the fence; how far threads run against it
 WORKING = 0.62 * np.array(COMPUTE)  # a seat at work; the full colour is kept for those that just get a term
 EDGES = [(a, b) for a in range(8) for b in range(a + 1, 8) if (a ^ b).bit_count() == 1]  # of a cube, corners as bits x, y, z
 
@@ -87,6 +88,11 @@ class Tiers:
         """The point that the cube of a thread stands on."""
         z = self.tier(beat)[block] + self.rise(beat)[block, thread] + self._hops(beat)[block, thread] + self.hover(beat)
         return self.hall.x(thread), self.hall.y(block), float(z)
+
+    def knock(self, beat: float, thread: int) -> float:
+        """How far a thread that is turned away has run against the shut fence, one after another on each beat, world units."""
+        phase = (beat - 0.08 * (thread % 6)) % 1.0
+        return KNOCK * (math.exp(-phase / 0.15) + smooth(max(0.0, phase - 0.8) / 0.2)) * (self.fence(beat) >= 1.0)
 
     def passed(self, beat: float, block: int) -> bool:
         """Whether all blocks before this one have been counted, so that its product stands."""
@@ -202,7 +208,7 @@ class Tiers:
         a: list[Floats] = []
         b: list[Floats] = []
         for bl, th in zip(block.tolist(), thread.tolist(), strict=True):
-            foot = np.array([hall.x(th) - SEAT / 2, hall.y(bl) - SEAT / 2, tier[bl] + 0.02])
+            foot = np.array([hall.x(th) - SEAT / 2, hall.y(bl) - SEAT / 2 - self.knock(beat, th), tier[bl] + 0.02])
             span = np.array([SEAT, SEAT, REST + rise[bl, th]])
             corners = np.array([foot + span * [(k >> axis) & 1 for axis in range(3)] for k in range(8)])
             a.extend(corners[p] for p, _ in EDGES)

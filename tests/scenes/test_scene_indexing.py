@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import itertools
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from manim import tempconfig
 from numpy.typing import NDArray
 
-from audio import timeline_file, tracks
 from measure import schema
-from measure.dataset import Dataset
 from measure.records import SCHEMA_VERSION, Device, IndexTrace, Measurements, Run, Traces
-from scenes import film
 from scenes.indexing import Indexing
 from scenes.props.seats import REST, Hall
 from scenes.props.tiers import CELL, TRAY, UNIT, Tiers
-from scenes.stage.overlay import Canvas, Placed
+from scenes.stage.overlay import Canvas
 from scenes.stage.palette import COMPUTE, MEMORY, THREAD
-from scenes.stage.passage import Context, Window
 from scenes.stage.world import Boxes, World
 
-WIDTH, HEIGHT = 480, 270
+sys.path.insert(0, str(Path(__file__).parent / "helpers"))
+from staging import boxes, placed, small_frames, staged, texts, world_at
+
+WIDTH, HEIGHT, SEEN = 480, 270, 0.1
 
 
 def kernel_output(blocks: int, threads: int, n: int) -> IndexTrace:
@@ -35,16 +34,13 @@ def kernel_output(blocks: int, threads: int, n: int) -> IndexTrace:
 
 @pytest.fixture(autouse=True)
 def small(tmp_path: Path) -> Iterator[None]:
-    with tempconfig({"pixel_width": WIDTH, "pixel_height": HEIGHT, "frame_rate": 30, "media_dir": str(tmp_path / "media")}):
+    with small_frames(WIDTH, HEIGHT, media=tmp_path / "media"):
         yield
 
 
 def passage(spec: str | Path) -> Indexing:
-    row = film.row("indexing")
-    timeline = timeline_file.load(tracks.HERE / f"{tracks.DEFAULT}{timeline_file.SUFFIX}")
-    scene = Indexing(Context(Dataset.open([spec]), timeline, row.first_bar, row.bars), Window(0, 0))
-    scene.setup()
-    scene.construct()
+    scene = staged("indexing", spec)
+    assert isinstance(scene, Indexing)
     return scene
 
 
@@ -61,18 +57,6 @@ def recorded(tmp_path: Path, request: pytest.FixtureRequest) -> Indexing:
 @pytest.fixture
 def absent() -> Indexing:
     return passage("rtx-3090-published")
-
-
-def texts(scene: Indexing, beat: float) -> list[Placed]:
-    scene.paint(scene.clock.frame(beat), np.zeros((HEIGHT, WIDTH), np.uint32))
-    return [placed for placed in scene.placed if placed.opacity > 0.1]
-
-
-def world_of(scene: Indexing, beat: float) -> World:
-    world = World()
-    for prop in scene.props:
-        prop.draw(world, beat)
-    return world
 
 
 def hued(drawn: Boxes, colour: tuple[float, float, float]) -> NDArray[np.bool_]:
@@ -159,7 +143,7 @@ def test_the_followed_threads_recorded_value_is_shown(tmp_path: Path) -> None:
     wrong = Traces(index=IndexTrace(8, 32, 250, tuple(values)))
     schema.save(Measurements(SCHEMA_VERSION, Device("Test GPU", "test-gpu"), Run("2031-05-06"), traces=wrong), path)
     scene = passage(path)
-    shown = [t.text for t in texts(scene, scene.at(4, 2))]
+    shown = [t.text for t in placed(scene, scene.at(4, 2), SEEN)]
     assert shown.count("121") == 1 and shown.count("120") == 1  # over the cube what it wrote, under the formula what it says
 
 
@@ -167,11 +151,9 @@ def test_the_last_thread_of_each_block_tells_its_number(recorded: Indexing) -> N
     """Blocks of 32: 31, 63, 95 and so on, at the ends of their rows once they have counted."""
     hall = recorded.hall
     ends = {str(hall.threads * (b + 1) - 1) for b in range(hall.blocks)}
-    pixels = np.zeros((HEIGHT, WIDTH), np.uint32)
 
     def told(beat: float) -> set[str]:
-        recorded.paint(recorded.clock.frame(beat), pixels)
-        return {t.text for t in recorded.placed if t.opacity > 0.5} & ends
+        return texts(recorded, beat) & ends
 
     assert not told(recorded.at(3, 4)) and told(recorded.at(5)) == ends and not told(recorded.at(6, 2))
 
@@ -181,19 +163,19 @@ def test_the_last_thread_of_each_block_tells_its_number(recorded: Indexing) -> N
 )
 def test_memory_has_a_cell_for_each_stored_value_and_only_memory_is_cyan(recorded: Indexing, n: int) -> None:
     for beat in np.arange(0.0, recorded.at(4), 1.0):
-        assert not hued(world_of(recorded, float(beat)).all_boxes(), MEMORY).any()
-    drawn = world_of(recorded, recorded.at(6, 4)).all_boxes()
+        assert not hued(boxes(recorded, float(beat)), MEMORY).any()
+    drawn = boxes(recorded, recorded.at(6, 4))
     cyan = hued(drawn, MEMORY)
     assert cyan.sum() == n
     assert np.allclose(drawn.size[cyan], CELL, atol=1e-3)
-    assert f"n = {n}" in [t.text for t in texts(recorded, recorded.at(6, 3))]
+    assert f"n = {n}" in texts(recorded, recorded.at(6, 3))
 
 
 def test_a_row_stores_on_each_eighth_note(recorded: Indexing) -> None:
     """Bar 5 and the seven eighth notes after its first beat: each time 32 more cells are lit, 26 the last time."""
 
     def lit(moment: float) -> int:
-        drawn = world_of(recorded, moment).all_boxes()
+        drawn = boxes(recorded, moment)
         return int((hued(drawn, MEMORY) & (drawn.emission > 0.3)).sum())
 
     assert [lit(recorded.at(5, 1 + k / 2)) for k in range(8)] == [32, 64, 96, 128, 160, 192, 224, 250]
@@ -201,8 +183,8 @@ def test_a_row_stores_on_each_eighth_note(recorded: Indexing) -> None:
 
 
 def test_the_fence_rises_around_exactly_the_threads_that_stored_nothing(recorded: Indexing) -> None:
-    assert not world_of(recorded, recorded.at(5, 4)).ribbons
-    hollow, rails = world_of(recorded, recorded.at(6, 2)).ribbons
+    assert not world_at(recorded, recorded.at(5, 4)).ribbons
+    hollow, rails = world_at(recorded, recorded.at(6, 2)).ribbons
     assert len(hollow.a) == 6 * 12  # twelve edges a seat
     hall = recorded.hall
     left, right = hall.x(25.5), hall.x(31.5)  # threads 26 to 31 of the last block: i = 250 to 255
@@ -210,21 +192,38 @@ def test_the_fence_rises_around_exactly_the_threads_that_stored_nothing(recorded
     assert hollow.a[:, 0].min() > left and hollow.a[:, 0].max() < right
 
 
+def test_who_is_turned_away_runs_against_the_fence_and_not_through_it(recorded: Indexing) -> None:
+    """Seats of threads 26 to 31 reach for memory on every beat of the last bar; their front stays behind the front rail."""
+    reached = set()
+    for beat in np.arange(recorded.at(6), recorded.at(6, 4), 0.1):
+        hollow, rails = world_at(recorded, float(beat)).ribbons
+        fronts = hollow.a.reshape(6, 12, 3)[:, :, 1].min(axis=1)
+        assert (fronts > rails.a[:, 1].min()).all()
+        reached.add(round(float(np.ptp(fronts)), 2))
+    assert max(reached) > 0.4 and len(reached) > 5  # one after another, never all at rest
+
+
+def test_the_launch_is_said_to_be_small_and_why_some_store_nothing(recorded: Indexing) -> None:
+    """Later passages launch blocks of 256 threads: this one is an example.  8 x 32 is 256, and n is 250."""
+    assert "a small launch: 8 blocks × 32 threads, one code" in texts(recorded, recorded.at(3))
+    assert "8 × 32 = 256 threads for 250 numbers" in texts(recorded, recorded.at(6, 3))
+
+
 def test_exactly_one_cube_always(recorded: Indexing) -> None:
     for beat in np.arange(0.0, recorded.clock.beats, 0.5):
-        assert hued(world_of(recorded, float(beat)).all_boxes(), THREAD).sum() == 1
+        assert hued(boxes(recorded, float(beat)), THREAD).sum() == 1
 
 
 def test_absent_record_plays_as_plain_arithmetic(absent: Indexing) -> None:
     assert Hall.of(absent.data) == Hall(8, 32)
     for beat in np.arange(0.0, absent.clock.beats, 1.0):
-        world = world_of(absent, float(beat))
+        world = world_at(absent, float(beat))
         drawn = world.all_boxes()
         assert not hued(drawn, MEMORY).any() and not hued(drawn, COMPUTE).any()  # nothing ran, nothing was stored
         assert not world.sprites and not world.ribbons
     for bar in range(1, 7):
-        assert any("not run on" in t.text and "3090" in t.text for t in texts(absent, absent.at(bar, 2)))
-    said = {text.text for text in texts(absent, absent.at(6, 3))}
+        assert "a small example, not run on NVIDIA GeForce RTX 3090" in texts(absent, absent.at(bar, 2))
+    said = texts(absent, absent.at(6, 3))
     assert {"if (i < n) ", "out[i]", " = i"} <= said and not any(words.startswith(("n = ", "i ≥ n")) for words in said)
     assert not absent.log.claims
 
@@ -233,7 +232,7 @@ def test_absent_record_plays_as_plain_arithmetic(absent: Indexing) -> None:
 def test_texts_keep_apart_and_inside_the_safe_area(which: str, request: pytest.FixtureRequest) -> None:
     scene: Indexing = request.getfixturevalue(which)
     for beat in np.arange(0.0, scene.clock.beats, 0.25):
-        here = [t for t in texts(scene, float(beat)) if t.kind != "lyric-lit" and t.text.strip()]
+        here = [t for t in placed(scene, float(beat), SEEN) if t.kind != "lyric-lit" and t.text.strip()]
         for one in here:
             where = f"beat {beat:g}: {one.text}"
             assert one.left >= 0.05 * WIDTH - 1 and one.right <= 0.95 * WIDTH + 1, where
