@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import ClassVar
 
 import numpy as np
@@ -15,27 +15,24 @@ from scenes.props.rungs import LADDER, problem
 from scenes.props.seats import Hall
 from scenes.props.signs import Sign, Signs
 from scenes.props.slots import AGAIN, COLUMNS, COLUMNS_A_STEP, STEP, Slots, columns_of, swept
-from scenes.props.stall_reasons import GATES, IDLE, OF_A_QUEUE, OF_MEMORY, PREFIX, REASONS, greatest, slots_of
+from scenes.props.stall_reasons import GATES, IDLE, OF_A_QUEUE, OF_MEMORY, PREFIX, greatest, slots_of
+from scenes.props.wait_words import DOWN, FIRST, KINDS, LEFT, NAMES, RIGHT, SECOND, THIRD, TOP, Opacity, column, moments, reason
 from scenes.props.waiting import GATE, HIGH, OWN, Waiting
 from scenes.props.warp import LANES
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
 from scenes.stage.digits import Counter
-from scenes.stage.keys import Path, Track, linear, pulse, ramp, window
-from scenes.stage.overlay import Item, Number, Text, Value
+from scenes.stage.keys import Path, Track, arrive, linear, pulse, ramp, window
+from scenes.stage.overlay import Item, Text, Value
 from scenes.stage.palette import COMPUTE, MEMORY, QUIET, TEXT, mix
 from scenes.stage.passage import Passage, Scenery
 from scenes.stage.plane import TextPlane
 from scenes.stage.type import CODE, FACT, NUMBER, SMALL, Align
 from scenes.stage.world import Fog, Ground, Light, World
 
-LEFT, RIGHT = 96, 1824
-FIRST, TOP, SECOND, THIRD = 212, 256, 312, 354  # baselines: of a caption alone; of a number and of the two lines under it
-NAMES = {"shared": "shared memory", "l1": "L1", "l2": "L2", "dram": "DRAM"}
-WHERE = {"shared": "shared memory, on the SM", "l2": "L2, on the same chip", "dram": "DRAM, off the chip"}
 SLOWEST = 4.0  # beats that a request to the slowest level takes: it leaves on "data", is there on "far", home on "slow"
 LANE = 0.56  # from lane to lane, world units
-SIGN = {"shared": 0.20, "l1": 0.20, "l2": 0.75, "dram": 1.5}  # capitals of a level's name, world units
+SIGN = {"shared": 0.20, "l1": 0.20, "l2": 0.75, "l2_far": 0.95, "dram": 1.2}  # capitals of a level's name, world units
 FIELD_Y = -5.0  # middle of the issue slots
 
 
@@ -57,8 +54,7 @@ class Stalls(Passage):
         self.rung, self.why = (f"ladders.{LADDER}.rungs.{rung.name}", greatest(rung)) if rung else ("", None)
         # Bar 3: what near and far cost, side by side; from "wait" on the issue slots that stay empty; bars 5 and 6: why.
         self.meter, self.cause = self.at(3, 3), self.at(5)
-        sunk = Track(1.0).to(0.0, self.cause - 1.0, 1.0)
-        reach = Reach(self.scale, lambda name, beat: self.trips[name].busy(beat) if name in self.trips else 0.0, sunk)
+        reach = Reach(self.scale, lambda name, beat: self.trips[name].busy(beat) if name in self.trips else 0.0, self.risen)
         asked = [level for level in LEVELS if level.name in self.leaves and (level in self.known or not self.known)]
         self.trips = {level.name: self.trip(level, reach) for level in asked}
         lane = Hall.of(self.data).thread % LANES
@@ -89,6 +85,14 @@ class Stalls(Passage):
         later = min((at for at in self.leaves.values() if at > self.leaves[level.name]), default=self.clock.beats)
         return Trip(level, far, min(self.leaves[level.name], later - beats), beats)
 
+    def risen(self, name: str, beat: float) -> float:
+        """Levels off the SM rise as they are asked, or in L2's place; all sink for the slots, but one that is asked on."""
+        asked = self.leaves["dram" if name == "dram" and "l2" in self.trips else "l2"]
+        if name in ON_SM:
+            return 1.0 - ramp(beat, self.meter + 1.6, 0.8)
+        stays = name == "l2" and bool(self.errands)
+        return ramp(beat, asked - 0.2, 0.6, arrive) * (1.0 if stays else 1.0 - ramp(beat, self.meter - 1.7, 0.9))
+
     def work(self, beat: float) -> float:
         """The warp works only for the moment in which its data has come."""
         homes = [trip.home for trip in (*self.trips.values(), *self.errands)]
@@ -105,33 +109,24 @@ class Stalls(Passage):
         return 1.0 - 0.25 * asks + 0.5 * self.work(beat) - 0.05 * pulse(beat)
 
     def say_the_waits(self) -> None:
-        """A counter for each request; then all of them side by side."""
+        """A counter for each request, as it goes: the one after another, side by side."""
         if self.scale is None:
             shown = window(self.at(1, 2), self.meter + 1.0)
             self.text(Text(f"latencies not measured on {self.data.device.name}", FACT, LEFT, FIRST, opacity=shown))
             return
-        ask, end = self.at(2), self.meter + 2.0
-        spans: tuple[tuple[str, float, Align, float, float], ...] = (
-            ("shared", LEFT, "left", 0.6, ask + 0.2), ("l2", RIGHT, "right", self.at(1, 2.8), ask + 0.2),
-            ("dram", RIGHT, "right", ask + 0.5, end), ("shared", LEFT, "left", self.at(3) + 0.2, end),
-            ("l2", 995, "centre", self.at(3) + 0.2, end),
-        )  # fmt: skip
-        for name, x, align, begin, gone in spans:
-            if name in self.trips:
-                shown = window(begin, gone, 0.3)
-                self.text_later(shown, lambda n=name, x=x, a=align, s=shown: self.tell(n, x, a, s))  # type: ignore[misc]
-        shown = window(ask + 0.5, self.at(3) - 0.2, 0.3)
-        said = f"1 beat = {self.scale.a_beat:.0f} cycles, for every wait"
-        self.text(Text(said, FACT.sized(38), LEFT, FIRST, opacity=shown, kind="clock"))
-        self.text(Text("half of them out, half back", SMALL.coloured(TEXT), LEFT, FIRST + 50, "left", shown))
+        for trip in self.trips.values():
+            told, kept = moments(trip, self.leaves, self.meter + 2.0)
+            self.text_later(kept, partial(self.tell, trip, told, kept))
+        if missing := " and ".join(NAMES[name] for name in self.leaves if name not in self.trips):
+            lacks = window(self.at(1, 2), self.at(2) - 0.2, 0.3)
+            words = f"latency of {missing} not measured on {self.data.device.name}"
+            self.text(Text(words, SMALL, LEFT, FIRST, opacity=lacks))
+        shown = window(self.at(2) + 0.6, self.at(3) + 0.4, 0.3)
+        said = f"1 beat = {self.scale.a_beat:.0f} cycles, out and back"
+        self.text(Text(said, SMALL.coloured(TEXT), LEFT, THIRD, opacity=shown, kind="clock"))
 
-    def tell(self, name: str, x: float, align: Align, shown: Value) -> Sequence[Item]:
-        cycles, trip = figure(self.read(f"latencies.{name}.cycles"), 0), self.trips[name]
-        return [
-            Counter(cycles, trip.passed, NUMBER.sized(80).coloured(MEMORY), x, TOP, align, shown),
-            Text(WHERE[name], FACT.sized(38), x, SECOND, align, shown),
-            Text(f"one load, {cycles.source}", SMALL, x, THIRD, align, shown),
-        ]
+    def tell(self, trip: Trip, told: Opacity, kept: Opacity) -> Sequence[Item]:
+        return column(figure(self.read(f"latencies.{trip.level.name}.cycles"), 0), trip, told, kept)
 
     # ---- issue slots ----------------------------------------------------------------------------------------------------
 
@@ -139,7 +134,7 @@ class Stalls(Passage):
         """Issued against idle slots of the first rung: as counted, else as estimated; whether either is there."""
         key, estimated = self.slots_key, f"{self.rung}.{IDLE}"
         why = key is not None and self.why is not None
-        last = self.cause if why else self.clock.beats + 9.0
+        last = self.cause if why else self.clock.beats - 1.3
         shown = window(self.meter + 2.3, last - 0.1 if why else last, 0.4)
         issued = cache(lambda: abs((key == estimated) - self.read(key).quantity.value)) if key else None
         grown = Track(0.0).to(1.0, self.meter, 0.8)
@@ -162,18 +157,18 @@ class Stalls(Passage):
         said.append(Text("how many is measured, not which", SMALL.coloured(TEXT), RIGHT, FIRST + 46, "right", shown))
         self.text(*said)
         self.text_later(shown, lambda: self.share(key, key != estimated, passed, shown))
-        late = window(self.cause + 0.5, self.clock.beats + 9.0, 0.4)
-        self.text_later(late, lambda: self.reason(late))
+        late = window(self.cause + 0.5, self.clock.beats - 1.3, 0.4)
+        self.text_later(late, lambda: self.because(late, key))
         return True
 
     def share(self, key: str, counted: bool, passed: Callable[[float], float], shown: Value) -> Sequence[Item]:
         percent = figure(self.read(key), 1, "%", 100.0)
-        kind, how = ("used", "counted") if counted else ("idle", "estimated from its machine code")
+        kind, how = KINDS[not counted], "counted" if counted else "estimated from its machine code"
         style = NUMBER.sized(104).coloured(COMPUTE if counted else TEXT)
         return [
-            Counter(percent, lambda beat: min(passed(beat) / COLUMNS, 1.0), style, LEFT, TOP + 8, "left", shown),
-            Text(f"of its chances to issue {kind}", FACT.sized(38), LEFT, SECOND + 8, "left", shown),
-            Text(f"first rung, {problem(self.data)}: {percent.source}, {how}", SMALL, LEFT, THIRD + 8, "left", shown),
+            Counter(percent, lambda beat: min(passed(beat) / COLUMNS, 1.0), style, LEFT, TOP + DOWN, "left", shown),
+            Text(f"of its chances to issue {kind}", FACT.sized(38), LEFT, SECOND + DOWN, "left", shown),
+            Text(f"first rung, {problem(self.data)}: {percent.source}, {how}", SMALL, LEFT, THIRD + DOWN, "left", shown),
         ]
 
     def crowd(self, lane: int) -> Waiting:
@@ -187,29 +182,24 @@ class Stalls(Passage):
             self.prop(LoadQueue(crowd.middle, LANE * LANES, GATE, HIGH - 1.0, rows, opens))
         return crowd
 
-    def reason(self, shown: Callable[[float], float]) -> Sequence[Item]:
-        """What its warps wait for most, as counted; that it was not counted, where it was not."""
+    def because(self, shown: Opacity, key: str) -> Sequence[Item]:
+        """What its warps wait for most, as counted, beside what that leaves of its slots; where it was not counted, so much."""
         name = self.why
         if name is None:
             return [Text(f"why: not counted on {self.data.device.name}", SMALL.coloured(TEXT), LEFT, THIRD + 54, opacity=shown)]
-        percent = figure(self.read(f"{self.rung}.counters.{PREFIX}{name}"), 0, "%", 100.0)
-        return [
-            Number(percent, NUMBER.sized(104), LEFT, TOP + 8, "left", shown),
-            Text("of their time its warps wait here", FACT.sized(38), LEFT, SECOND + 8, "left", shown),
-            Text(f"stall reason {name}, {percent.source}", SMALL, LEFT, THIRD + 8, "left", shown),
-            Text(REASONS.get(name, name), SMALL.coloured(TEXT), RIGHT, FIRST, "right", shown),
-        ]
+        waits = figure(self.read(f"{self.rung}.counters.{PREFIX}{name}"), 0, "%", 100.0)
+        return reason(name, waits, figure(self.read(key), 1, "%", 100.0), not key.endswith(IDLE), shown)
 
     def letter(self, reach: Reach) -> None:
         """Each level's name stands before its arc, its cycles beside it once they have been told; the gate's sign."""
         signs: list[Sign] = []
         for level in LEVELS:
             far, name = reach.far(level), level.name
-            if far is None or name == "l2_far":  # its stacks need no sign beside the way to DRAM
+            if far is None:
                 continue
             near = name in ON_SM
-            first = 0.0 if near else self.at(1, 3.5) if name == "l2" else self.at(2) + 0.2
-            seen = window(first, self.at(2) - 0.5 if near else self.at(3) + 0.5, 0.5)
+            first = 0.0 if near else self.at(2) + 0.2 if name == "dram" else self.at(1, 3.5)
+            seen = window(first, self.at(1, 2.9) if near else self.at(3) + 0.4, 0.4)
             style = CODE.coloured(mix(MEMORY, TEXT, 0.3) if self.scale else QUIET)
             place = point(level.gate, far + level.deep / 2, level.slabs * level.tall + (0.14 if near else 0.25))
             align: Align = "right" if name == "shared" else "centre"
@@ -228,18 +218,19 @@ class Stalls(Passage):
 
     def fly(self) -> Callable[[float], Camera]:
         """Close on the thread; up as its requests fly; low and out with the one to DRAM; home, over what stays empty."""
-        gate = [(17, (-4.6, 2.0, 2.9, 23.5, -4, 24)), (20, (-4.4, 2.0, 2.9, 22.5, 3, 23)), (22, (-3.6, 2.2, 2.9, 21.0, 9, 22))]
+        gate = [(17, (-4.6, 2.0, 3.3, 24.0, -4, 24)), (20, (-4.4, 2.0, 3.3, 23.0, 3, 23)), (22, (-3.6, 2.2, 3.4, 21.5, 9, 22))]
+        slots = [(10, (-4.0, -2.0, 1.4, 22.5, -6, 20)), (14, (-4.4, -2.8, 1.2, 20, 4, 23)), (15, (-4.6, -2.4, 1.2, 20, 6, 23))]
+        if self.errands:  # L2 stays in sight
+            slots = [(10, (-3.6, 0.4, 1.9, 26, -6, 16)), (14, (-4.2, -0.6, 1.6, 24, 4, 17)), (15, (-4.4, -0.6, 1.6, 24, 6, 17))]
         path = Path([
             (0, (0.3, 1.0, 0.35, 7.0, -16, 20)),
-            (1.5, (0.1, 1.2, 0.4, 7.4, -9, 22)),
-            (3, (-0.8, 4.0, 0.8, 18.0, -4, 20)),
-            (4, (-0.6, 6.0, 1.0, 21.0, -5, 15)),
-            (6, (-0.5, 8.0, 1.2, 24.0, -8, 13)),
-            (8, (-0.6, 6.0, 1.0, 20.0, -10, 14)),
-            (10, (-4.0, -2.2, 0.8, 20.5, -6, 22)),
-            (14, (-4.4, -3.0, 0.7, 18.5, 4, 24)),
-            (15, (-4.6, -2.6, 0.8, 19.0, 6, 24)),
-            *(gate if self.waiting else [(20, (-4.2, -2.4, 0.8, 18.5, -7, 23))]),
+            (1.1, (0.2, 1.2, 0.4, 7.8, -12, 19)),
+            (2.2, (-0.4, 5.4, 2.2, 23.0, -6, 13)),
+            (4, (-0.6, 7.7, 3.0, 29.0, -6, 12.8)),
+            (6, (-0.5, 8.0, 3.0, 30.0, -8, 12.5)),
+            (8.2, (-0.6, 7.6, 3.0, 30.0, -10, 12.5)),
+            *slots,
+            *(gate if self.waiting else [(20, (-4.2, -0.8, 1.6, 24.0, -5, 18))]),
             (24, (0.0, 1.6, 0.8, 15.0, 14, 19)),
         ])  # fmt: skip
 

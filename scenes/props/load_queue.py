@@ -17,7 +17,7 @@ from scenes.stage.world import Boxes, Ribbons, World
 SLOTS = 16
 EDGE = 0.62  # of a request
 BEFORE = 1.0  # beats before the gate opens in which the oldest request leaves and the others move up
-AWAY = 22.0  # world units that a request is seen to fly towards memory
+AWAY = 14.0  # world units that a request is seen to fly towards memory
 BELOW = 0.3  # z of a request that waits to come in
 SHAKE = 0.16  # how far the rail gives when somebody knocks
 

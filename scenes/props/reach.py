@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from scenes.props.cube import Vector
 from scenes.stage.keys import linear, ramp
-from scenes.stage.overlay import Value, value_at
 from scenes.stage.palette import COMPUTE, MEMORY, PLATE, QUIET, STEEL, TEXT, mix
 from scenes.stage.trail import Trail
 from scenes.stage.world import Boxes, Ribbons, Sprites, World
@@ -86,12 +85,12 @@ class Scale:
 class Reach:
     """The arcs.  Without a scale nothing was measured: outlines in order.  `busy(name, beat)` is 1 while a level is asked.
 
-    `near` 0..1 is how far the levels on the SM stand out of the floor.
+    `up(name, beat)` 0..1 is how far a level stands out of the floor.
     """
 
     scale: Scale | None
     busy: Callable[[str, float], float]
-    near: Value = 1.0
+    up: Callable[[str, float], float] = lambda name, beat: 1.0
 
     def far(self, level: Level) -> float | None:
         """Distance of a level; None for one that is not measured while others are."""
@@ -106,7 +105,7 @@ class Reach:
 
     def draw(self, world: World, beat: float) -> None:
         for level in LEVELS:
-            far, up = self.far(level), value_at(self.near, beat) if level.name in ON_SM else 1.0
+            far, up = self.far(level), self.up(level.name, beat)
             if far is not None and up > 0.01:
                 self._arc(world, level, far, beat, up)
                 self._stacks(world, level, far, beat, up)

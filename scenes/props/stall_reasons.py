@@ -6,23 +6,11 @@ from measure.dataset import Dataset
 from measure.records import Rung
 
 PREFIX = "warp_time_"  # of a rung's counters: shares of its warps' time, by reason
-# Nsight Compute's reasons (Nsight Compute documentation, warp states); others are shown by their own name.
-REASONS = {
-    "lg_throttle": "the queue for its loads is full",
-    "long_scoreboard": "for data of L1, L2 or DRAM",
-    "mio_throttle": "the queue for shared memory is full",
-    "short_scoreboard": "for data of shared memory",
-    "barrier": "for the other warps at a barrier",
-    "math_pipe_throttle": "for a free math pipe",
-    "wait": "for a fixed latency",
-    "not_selected": "ready: another warp was chosen",
-    "dispatch_stall": "for the dispatcher",
-    "no_instruction": "for its code",
-}
-# The same on a sign over a gate that the warps stand before, and which of them are memory's.
+# Nsight Compute's reasons (its documentation, warp states) on a sign over a gate that the warps stand before, and which of them
+# are memory's; others are shown by their own name.
 GATES = {
     "lg_throttle": "load queue: full",
-    "long_scoreboard": "waiting for memory",
+    "long_scoreboard": "waiting for L1, L2 or DRAM",
     "mio_throttle": "shared memory's queue: full",
     "short_scoreboard": "waiting for shared memory",
     "barrier": "waiting at a barrier",

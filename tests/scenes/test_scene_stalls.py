@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from manim import tempconfig
 
-from audio import tracks
-from measure.dataset import MEASUREMENTS, Dataset
-from scenes import film
+sys.path.insert(0, str(Path(__file__).parent / "helpers"))
+
+import staging
+from staging import boxes, placed, small_frames, texts, world_at
+
+from measure.dataset import MEASUREMENTS
 from scenes.props.load_queue import SLOTS, LoadQueue
 from scenes.props.reach import FARTHEST, Reach, Scale, Trip
 from scenes.props.slots import COLUMNS, SCHEDULERS, Slots, spread, swept
 from scenes.props.waiting import GATE, ROWS, standing
-from scenes.stage.overlay import Placed
 from scenes.stage.palette import MEMORY, THREAD
-from scenes.stage.passage import Context, Window
-from scenes.stage.world import Boxes, World
 from scenes.stalls import Stalls
 
-WIDTH, HEIGHT = 320, 180
 FILE = json.loads((MEASUREMENTS / "nvidia-h200.json").read_text())
 COUNTED = FILE["ladders"]["gemm_fp32"]["rungs"][0]["counters"]
 CYCLES = {name: level["cycles"]["value"] for name, level in FILE["latencies"].items()}
 
 
 def staged(*specs: str | Path) -> Stalls:
-    scene = Stalls(Context.of(Dataset.open(specs), tracks.default().timeline, film.row("stalls")), Window(0, 0))
-    scene.setup()
-    scene.construct()
+    scene = staging.staged("stalls", *specs)
+    assert isinstance(scene, Stalls)
     return scene
 
 
@@ -47,26 +45,13 @@ def changed(tmp_path: Path, change: Any) -> Path:
 
 @pytest.fixture(autouse=True)
 def small(tmp_path: Path) -> Iterator[None]:
-    with tempconfig({"pixel_width": WIDTH, "pixel_height": HEIGHT, "frame_rate": 30, "media_dir": str(tmp_path)}):
+    with small_frames(media=tmp_path):
         yield
 
 
 @pytest.fixture
 def scene() -> Stalls:
     return staged("nvidia-h200")
-
-
-def boxes(scene: Stalls, beat: float) -> Boxes:
-    world = World()
-    for item in scene.props:
-        item.draw(world, beat)
-    return world.all_boxes()
-
-
-def texts(scene: Stalls, beat: float) -> set[str]:
-    scene.paint(scene.clock.frame(beat), np.zeros((HEIGHT, WIDTH), np.uint32))
-    placed: list[Placed] = scene.placed
-    return {box.text for box in placed if box.opacity > 0.5}
 
 
 def test_each_wait_and_each_way_are_as_long_as_the_cycles(scene: Stalls) -> None:
@@ -81,7 +66,7 @@ def test_each_wait_and_each_way_are_as_long_as_the_cycles(scene: Stalls) -> None
         assert not trip.under_way(trip.home + 0.01) and trip.under_way(trip.home - 0.01)
     for beat in np.arange(0.0, 24.0, 0.1):
         assert sum(trip.under_way(float(beat)) for trip in trips.values()) <= 1  # one request at a time
-    assert f"1 beat = {a_beat:.0f} cycles, for every wait" in texts(scene, 6.0)
+    assert f"1 beat = {a_beat:.0f} cycles, out and back" in texts(scene, 6.0)
 
 
 def test_levels_stand_where_their_requests_turn(scene: Stalls) -> None:
@@ -123,17 +108,48 @@ def test_the_cause_is_the_files_greatest(scene: Stalls, tmp_path: Path) -> None:
         first["warp_time_long_scoreboard"] = {**first["issue_active"], "value": 0.62}
         first["warp_time_lg_throttle"] = {**first["issue_active"], "value": 0.31}
 
-    late = texts(staged(changed(tmp_path, wait_for_memory)), 20.0)
-    assert {"62 %", "for data of L1, L2 or DRAM", "stall reason long_scoreboard, measured"} <= late
+    made = staged(changed(tmp_path, wait_for_memory))
+    assert {"62 %", "stall reason long_scoreboard, measured"} <= texts(made, 20.0)
+    assert "waiting for L1, L2 or DRAM" in {plane.text for plane in world_at(made, 20.0).planes}
+
+
+def test_what_the_waiting_leaves_of_the_slots_stays_beside_it(scene: Stalls) -> None:
+    words = texts(scene, 20.0)
+    assert {f"{100 * COUNTED['issue_active']['value']:.1f} %", "of its chances to issue used"} <= words
+    assert "25 rows: all of their time" in words and ROWS == 25
+
+
+def test_one_figure_is_told_at_a_time_and_the_earlier_ones_are_kept(scene: Stalls) -> None:
+    for beat, told, kept in ((1.7, "shared", ()), (3.2, "l2", ("shared",)), (7.0, "dram", ("shared", "l2"))):
+        seen = {box.text: box.opacity for box in placed(scene, beat, 0.1) if box.text.endswith(" cycles")}
+        assert len(seen) == 1 + len(kept)
+        assert sorted(opacity > 0.9 for opacity in seen.values()) == [False] * len(kept) + [True]
+        assert all(0.5 < seen[f"{CYCLES[name]:.0f} cycles"] < 0.8 for name in kept), told
+
+
+@pytest.mark.parametrize("file", ["nvidia-h200", "rtx-3090-published"])
+def test_no_memory_stands_behind_what_is_written_at_the_top(file: str) -> None:
+    made = staged(file)
+    for beat in np.arange(2.2, 22.0, 0.4):
+        lines = [box.bottom for box in placed(made, float(beat), 0.1) if 180 / 4 < box.bottom < 400 / 4]
+        reach = [prop for prop in made.props if isinstance(prop, Reach)]
+        world = world_at(made, float(beat), reach)
+        drawn, edges = world.all_boxes(), world.all_ribbons()
+        tops = [drawn.origin + drawn.size * (0.5, 0.5, 1.0)] if len(drawn.origin) else []
+        tops += [edges.b[edges.b[:, 2] > 0.1]]  # of outlines, not the arcs on the floor
+        signs = [plane for plane in world_at(made, float(beat)).planes if plane.text in ("L2", "far L2", "DRAM")]
+        tops += [np.array([plane.at]) + plane.height * np.array([plane.up]) for plane in signs]
+        high = made.view(float(beat)).project(np.concatenate(tops), 480, 270)
+        high = high[(high[:, 2] > 0.3) & (np.abs(high[:, 0] - 240) < 240)]
+        if lines and len(high):
+            assert high[:, 1].min() > max(lines), beat
 
 
 def test_the_slots_that_issue_are_the_counted_share(scene: Stalls) -> None:
     slots = next(item for item in scene.props if isinstance(item, Slots))
     share = COUNTED["issue_active"]["value"]
     assert slots.issued is not None and slots.issued() == share
-    world = World()
-    slots.draw(world, 15.0)
-    drawn = world.all_boxes()
+    drawn = world_at(scene, 15.0, [slots]).all_boxes()
     assert len(drawn.size) == SCHEDULERS * COLUMNS
     assert (drawn.size[:, 2] > 1.0).sum() == round(share * SCHEDULERS * COLUMNS)
 
@@ -149,12 +165,11 @@ def test_rows_before_the_gate_are_the_share_of_the_waiting(tmp_path: Path) -> No
     def wait(document: Any) -> None:
         document["ladders"]["gemm_fp32"]["rungs"][0]["counters"]["warp_time_lg_throttle"]["value"] = 0.917
 
-    crowd = staged(changed(tmp_path, wait)).waiting
+    made = staged(changed(tmp_path, wait))
+    crowd = made.waiting
     assert crowd is not None and standing(0.917) == 23 and (standing(0.0), standing(1.0)) == (0, ROWS)
     for beat in (17.9, 19.8, 23.0):  # between the moments at which it opens
-        world = World()
-        crowd.draw(world, beat)
-        drawn = world.all_boxes()
+        drawn = world_at(made, beat, [crowd]).all_boxes()
         lane = np.isclose(drawn.size[:, 0], 0.76 * crowd.pitch, atol=1e-5) & (drawn.alpha > 0.5)
         rows = np.unique(np.round(drawn.origin[lane, 1], 3))
         assert (rows < GATE).sum() == 23 - 1 and (rows > GATE).sum() == ROWS - 23  # the thread's row is drawn with it
@@ -181,6 +196,12 @@ def test_without_counters_the_estimate_is_named_so_and_no_cause_is(tmp_path: Pat
     assert "why: not counted on NVIDIA H200" in late and not any("queue" in words for words in late)
     slots = next(item for item in made.props if isinstance(item, Slots))
     assert slots.issued is not None and slots.issued() == pytest.approx(0.034)
+
+
+def test_a_level_that_was_not_measured_is_named_and_the_next_one_stands_in_its_place(tmp_path: Path) -> None:
+    made = staged(changed(tmp_path, lambda document: [document["latencies"].pop(name) for name in ("shared", "l2", "l2_far")]))
+    assert "latency of shared memory and L2 not measured on NVIDIA H200" in texts(made, 2.5)
+    assert made.risen("dram", 1.7) == 0.0 and made.risen("dram", 2.6) == 1.0
 
 
 def test_another_gpu_without_a_far_half_has_one_l2(tmp_path: Path) -> None:
@@ -229,9 +250,7 @@ def test_the_queue_is_full_but_for_the_moment_before_the_gate_opens(tmp_path: Pa
     assert made.waiting is not None and queue.opens == made.waiting.opens
     left, slot = made.waiting.middle - queue.wide / 2, queue.wide / SLOTS
     for beat, full in ((17.0, True), (17.8, False), (18.3, True), (19.0, True), (19.8, False), (23.0, True)):
-        world = World()
-        queue.draw(world, beat)
-        drawn = world.all_boxes()
+        drawn = world_at(made, beat, [queue]).all_boxes()
         cyan = (np.abs(drawn.color - np.array(MEMORY)).max(axis=1) < 1e-3) & (drawn.origin[:, 1] < GATE)
         places = (drawn.origin[cyan, 0] + drawn.size[cyan, 0] / 2 - left) / slot - 0.5
         assert sorted(places) == pytest.approx(range(SLOTS if full else SLOTS - 1), abs=1e-4), beat
