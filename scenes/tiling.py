@@ -12,11 +12,11 @@ from measure.roofline_model import LEVELS
 from scenes.props.cube import Cube, Vector
 from scenes.props.piles import DEEP, FRONT, SIZE, Pile
 from scenes.props.rungs import LEVEL_NAMES, called, find, problem
-from scenes.props.tiles import LOADS, LOADS_SAID, SIDE, THREAD, Door, Threads, Tiles, Times, names
+from scenes.props.tiles import LOADS, LOADS_SAID, SIDE, THREAD, Door, Threads, Tiles, Times, arrivals, names
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
 from scenes.stage.digits import Counter
-from scenes.stage.keys import Path, Track, arrive, overshoot, ramp, smooth, window
+from scenes.stage.keys import Path, Track, arrive, linear, overshoot, ramp, smooth, window
 from scenes.stage.overlay import Item, Number, Text
 from scenes.stage.palette import MEMORY, TEXT
 from scenes.stage.passage import Passage, Scenery
@@ -26,7 +26,7 @@ from scenes.stage.world import Fog, Ground, Light, World
 LEFT, RIGHT = 96, 1824
 BIG, FINE, FINER = 268, 318, 356  # baselines of a number and of what explains it, well over the tiles
 RUNGS = ("coalesced", "shared", "tile_1d")
-PILES = (20.0, 27.0, 34.0)  # x of a pile for each rung
+PILES, READ = (20.0, 27.0, 34.0), 3.0  # x of a pile for each rung; beats that the tallest one's bytes are read in
 SAME = 0.9  # of the bytes before: no fewer, within what a counter's run varies
 HERO = (3, 2)  # row and column of the thread that is followed: of the last warp to come
 
@@ -53,11 +53,13 @@ class Tiling(Passage):
         door, self.threads = Door(self.times, self.at(2)), Threads(self.times, HERO)
         self.prop(door, self.threads, names(self.times, door, self.contrast - 0.5))
 
-        # Bars 3 and 4: four steps, each value read in each by all that need it: on "use", "again", "again", "more".
         self.say_the_wait()
+        self.text(*arrivals(door, (LEFT, BIG, FINE, FINER), window(self.at(2), self.times.uses[0] - 0.75, 0.3)))
+
+        # Bars 3 and 4: four steps, each value read in each by all that need it: on "use", "again", "again", "more".
         self.count_the_uses()
 
-        # Bars 5 and 6: the same product by three rungs, one a beat, and the bytes that each of them moved.
+        # Bars 5 and 6: one product by three rungs, one a beat; then their bytes are read at one speed: few are done the sooner.
         self.piles = self.pile_up()
         self.prop(*self.piles, Cube(self.thread, THREAD, emission=0.8))
         self.say_the_bytes()
@@ -65,7 +67,7 @@ class Tiling(Passage):
         self.finish()
 
     def lands(self, which: int) -> float:
-        """The beat on which a rung's pile stands: on bar 5, one a beat, so that what is said of them stands for a bar."""
+        """The beat on which a rung's pile stands: one a beat, so that what is said of them stands for a bar."""
         return self.contrast + which
 
     def thread(self, beat: float) -> Vector:
@@ -98,16 +100,15 @@ class Tiling(Passage):
     def pile_up(self) -> list[Pile]:
         known = [self.known(rung) for rung in RUNGS]
         there = [rung for rung, k in zip(RUNGS, known, strict=True) if k]
-        most = cache(lambda: max(self.value(rung) for rung in there))
+        most, read = cache(lambda: max(self.value(rung) for rung in there)), Track(0.0).to(1.0, self.at(6, 3), READ, linear)
 
         def pile(which: int, rung: str) -> Pile:
-            lands = self.lands(which)
-            rise = Track(0.0).to(1.0, lands, 1.2, overshoot)
+            rise = Track(0.0).to(1.0, self.lands(which), 1.2, overshoot)
             dims = self.lands(which + 1) - 0.6 if which + 1 < len(RUNGS) else self.clock.beats + 9.0
             lit = Track(1.0).to(0.25, dims, 0.6)
             behind = cache(partial(self.value, rung, True)) if known[which] and self.brought(rung) else None
             count, share = cache(partial(self.value, rung)), 0.0 if there else LOADS[which] / LOADS[0]
-            return Pile(PILES[which], 0.0, known[which], count, most, rise, lit, behind, share)
+            return Pile(PILES[which], 0.0, known[which], count, most, rise, lit, behind, share, read)
 
         return [pile(which, rung) for which, rung in enumerate(RUNGS)]
 
@@ -137,7 +138,7 @@ class Tiling(Passage):
 
     def legend(self, rung: str, shown: Callable[[float], float]) -> Sequence[Item]:
         near, *far = (LEVEL_NAMES.get(level, level) for level in self.levels())
-        lines = ["bytes for the same product", f"pile: through the {near}"]
+        lines = ["bytes moved for the same A × B", f"pile: through {'the ' * near.startswith('SM')}{near}"]
         lines += [f"plate before it: from {far[0]}"] if self.brought(rung) else []
         lines += [f"{self.read(self.bytes_of(rung)).quantity.source} · {problem(self.data)}"]
         rows = zip(lines, (LABEL.coloured(TEXT), SMALL, SMALL, SMALL), strict=False)
@@ -177,7 +178,7 @@ class Tiling(Passage):
 
     def say_the_wait(self) -> None:
         """How long a load from DRAM takes while the tile is under way; how long one from shared memory while it is used."""
-        first = window(self.at(1) + 0.5, self.times.uses[0] - 0.75)
+        first = window(self.at(1) + 0.5, self.at(2) - 0.25)
         second = window(self.times.uses[0] - 0.25, self.contrast - 1.0)
         if not self.data.has("latencies.dram") and not self.data.has("latencies.shared"):
             self.text(Text(f"latencies not measured on {self.data.device.name}", LABEL, LEFT, 262, opacity=first))

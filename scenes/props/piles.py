@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scenes.props.cube import Vector
 from scenes.stage.keys import Track
@@ -39,6 +40,7 @@ class Pile:
     light: Callable[[float], float]
     behind: Callable[[], float] | None = None
     share: float = 0.0  # of the tallest pile, where no bytes are known and all are drawn by counting loads; 0: nothing to count
+    read: Track | None = None  # how high slabs have been read, from the ground up, of the tallest pile: at one speed in all
 
     def full(self) -> float:
         """Its height when it stands: proportional to its bytes."""
@@ -71,12 +73,23 @@ class Pile:
         low = np.arange(0.0, max(tall - THIN, 1e-6), SLAB)
         high = np.where(low + SLAB < tall - THIN, SLAB - SLIT, tall - low)  # the last slab ends at the very height
         light = self.light(beat)
+        slab = self._lit(low, light, beat)
         origin = np.column_stack([np.full(len(low), x), np.full(len(low), y), low])
         size = np.column_stack([np.full(len(low), wide), np.full(len(low), deep), high])
-        world.add(Boxes.of(origin, size, mix(PLATE, MEMORY, 0.26 + 0.44 * light), 0.05 + 0.3 * light, 0.9))
+        colour = np.array(PLATE) + (np.array(MEMORY) - np.array(PLATE)) * (0.26 + 0.44 * slab)[:, None]
+        world.add(Boxes.of(origin, size, colour, 0.05 + 0.3 * slab, 0.9))
         if self.behind is not None:
             at, flat = (x, y - FRONT - DEEP, 0.0), (wide, DEEP, max(self.plate() * min(1.0, rise), 0.01))
             world.add(Boxes.of(at, flat, mix(PLATE, MEMORY, 0.5 + 0.5 * light), 0.1 + 0.4 * light, 0.9))
+
+    def _lit(self, low: NDArray[np.float64], light: float, beat: float) -> NDArray[np.float64]:
+        """Light of slabs with these lower edges, (slabs,): all alike, but bright where they have been read once that began."""
+        done = self.read(beat) if self.read is not None else 0.0
+        if done <= 0.0:
+            return np.full(len(low), light)
+        here = np.clip((TALLEST * done - low) / SLAB, 0.0, 1.0)
+        dark = light + (min(light, 0.15) - light) * min(1.0, 12.0 * done)
+        return np.asarray(dark + (1.0 - dark) * here)
 
     def _loads(self, world: World, corner: tuple[float, float], tall: float, beat: float) -> None:
         """Slabs as outlines; one after another is loaded, two a beat in every pile, and a low pile is done the sooner."""

@@ -7,7 +7,7 @@ behind them.  A row of threads stands for a warp: its lanes load, walk and wait 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from scenes.props.cube import Vector
 from scenes.props.signs import Signs
 from scenes.stage.keys import arrive, leave, overshoot, ramp, smooth, window
+from scenes.stage.overlay import Text
 from scenes.stage.palette import COMPUTE, MEMORY, PLATE, QUIET, STEEL, TEXT, mix
 from scenes.stage.plane import TextPlane
-from scenes.stage.type import CODE
+from scenes.stage.type import CODE, NUMBER, SMALL
 from scenes.stage.world import Boxes, Ribbons, World
 
 Floats = NDArray[np.float64]
@@ -231,10 +232,22 @@ def names(times: Times, door: Door, until: float) -> Signs:
     return Signs([
         (TextPlane.standing("SM", steel, (-HALF + 0.4, NEAR - 0.02, 0.35), 0.8), away),
         (TextPlane.standing("shared memory", cyan, (A_X, C_Y - 3.0, TOP + 0.02), 0.44, 0.0, "centre"), first),
-        (TextPlane.standing("DRAM  A", cyan, (-FIELD_X, front, 1.2), 1.1, 0.0, "centre"), far),
+        (TextPlane.standing("DRAM  A", cyan, (-FIELD_X - 4.9, front, 1.2), 1.1, 0.0, "centre"), far),  # clear of its tile's way
         (TextPlane.standing("DRAM  B", cyan, (FIELD_X, front, 1.2), 1.1, 0.0, "centre"), far),
         (call, lambda beat: min(1.0, door.up(beat))),
     ])  # fmt: skip
+
+
+def arrivals(door: Door, at: tuple[float, float, float, float], shown: Callable[[float], float]) -> list[Text]:
+    """How many threads have come to the door, and what it waits for, at x and baselines `at`, design pixels."""
+    x, big, *lines = at
+
+    def come(beat: float) -> str:
+        return f"{int((door.lamps(beat + 0.02) > 0.5).sum())} of {SIDE * SIDE}"  # half a frame on: a beat's own frame has it
+
+    told = zip(("threads have loaded;", "the door waits for all"), lines, strict=True)
+    count = Text(come, NUMBER.sized(64), x, big, opacity=shown, kind="clock")
+    return [count, *(Text(words, SMALL, x, y, opacity=shown) for words, y in told)]
 
 
 def slots(row: int) -> Floats:
