@@ -17,7 +17,7 @@ from scenes.stage.keys import Path, Track, arrive, overshoot, ramp
 from scenes.stage.overlay import Item, Number, Text
 from scenes.stage.passage import Passage, Scenery
 from scenes.stage.plane import TextPlane
-from scenes.stage.type import FACT, LABEL, NUMBER, SMALL
+from scenes.stage.type import FACT, NUMBER, SMALL
 from scenes.stage.world import Fog, Ground, Light, World
 
 STRIDE = 1.6  # a step of the march, in lanes
@@ -56,7 +56,7 @@ class Warps(Passage):
 
         # Bar 3: a scheduler at the end of its warps; each beat it serves one of them, and a card lands on all lanes at once.
         if self.schedulers:
-            rise = Track(0.0).to(1.0, self.cards - 0.5, 0.7, overshoot).to(0.0, self.alone + 0.2, 0.9)
+            rise = Track(0.0).to(1.0, self.cards - 0.5, 0.7, overshoot).to(0.0, self.alone, 0.75)
             for group in range(self.schedulers):
                 self.prop(Scheduler(partial(self._middle, group), rise, self._issued(group), partial(self._served, group)))
         self._issue()
@@ -154,7 +154,7 @@ class Warps(Passage):
             signs.append((standing, shown))
         self.prop(Signs(signs))
         lane = Track(0.0).to(1.0, self.falls + 0.6, 0.3, arrive).to(0.0, self.cards - 0.9, 0.3)
-        self.text(Text(f"our thread, lane {self.hero}", LABEL, 0, -12, "centre", lane, at=lambda beat: cube.top(beat, 0.25)))
+        self.text(Text(f"our thread, lane {self.hero}", FACT, 0, -12, "centre", lane, at=lambda beat: cube.top(beat, 0.25)))
 
     def _tell(self) -> None:
         """A block; how many threads a warp has; how schedulers issue; and the whole idea once more."""
@@ -174,7 +174,7 @@ class Warps(Passage):
         issue = Track(0.0).to(1.0, self.cards, 0.4, arrive).to(0.0, self.alone + 0.3, 0.4)
         if self.schedulers:
             said = "CUDA C++ Programming Guide · a beat is a cycle · which warps it serves: drawn"
-            self.text(Text("each scheduler issues to one warp a cycle", FACT, LEFT, BIG, opacity=issue))
+            self.text(Text("each scheduler issues to one warp a cycle, if one is ready", FACT, LEFT, BIG, opacity=issue))
             self.text(Text(said, SMALL, LEFT, FINE, opacity=issue))
         else:
             self.text(Text(f"warp schedulers not known of {self.data.device.name}", SMALL, LEFT, BIG, opacity=issue))
@@ -201,8 +201,9 @@ class Warps(Passage):
             (self.falls, (2.6, y0 + 0.3 * deep, 0.8, 46.0 * far, -18.0, 25.0)),
             (self.steps, (3.4, y0 + 0.26 * deep, 1.0, 46.5 * far, -6.0, 18.0)),
             (self.at(2, 3), (3.8, self._front(self.at(2, 3)) + 0.24 * deep, 1.2, 46.5 * far, 8.0, 16.0)),
-            (self.cards - 0.5, (5.4, y1 + 0.3 * deep, 2.6, 53.0 * far, 4.0, 20.0)),
-            (self.at(3, 3), (5.6, y1 + 0.28 * deep, 2.8, 52.0 * far, 12.0, 21.0)),
+            (self.cards - 0.5, (6.2, y1 + 0.3 * deep, 2.6, 53.5 * far, 4.0, 20.0)),
+            (self.at(3, 3), (6.4, y1 + 0.28 * deep, 2.8, 53.5 * far, 11.0, 20.5)),
+            (self.at(3, 4), (6.4, y1 + 0.26 * deep, 2.8, 53.5 * far, 15.0, 20.0)),
             (self.alone, (2.5, y1 + 0.16 * deep, 2.9, 43.0, 35.0, 13.0)),
             (self.at(4, 3), (3.8, GOAL + 1.8, 1.7, 31.0, 47.0, 10.0)),
             (self.clock.beats, HERE),

@@ -23,7 +23,7 @@ from scenes.stage.world import Boxes, Ribbons, World
 SCHEDULERS = {7: 4, 8: 4, 9: 4}  # warp schedulers of an SM by major compute capability
 FRONT = 3  # drawn groups, where the number of schedulers is not known
 END = LANES / 2 + 1.4  # x of a scheduler's near end, beyond the last lane
-BLOCK, CAPITAL = (9.4, 1.2, 2.1), 1.15  # of a scheduler: width, depth, height; capitals of its name
+BLOCK, CAPITAL = (10.8, 1.2, 2.4), 1.35  # of a scheduler: width, depth, height; capitals of its name
 WIRE = 1.5  # height at which its line runs over the lanes
 STEP = 0.5  # share of its work that a warp shows on a step of its march
 
