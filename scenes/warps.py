@@ -56,7 +56,7 @@ class Warps(Passage):
 
         # Bar 3: a scheduler at the end of its warps; each beat it serves one of them, and a card lands on all lanes at once.
         if self.schedulers:
-            rise = Track(0.0).to(1.0, self.cards - 0.5, 0.7, overshoot).to(0.0, self.alone, 0.75)
+            rise = Track(0.0).to(1.0, self.cards - 0.5, 0.7, overshoot).to(0.0, self.alone - 0.4, 0.5)
             for group in range(self.schedulers):
                 self.prop(Scheduler(partial(self._middle, group), rise, self._issued(group), partial(self._served, group)))
         self._issue()
