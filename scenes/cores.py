@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from scenes.props.chip import SM_IDLE, SM_SIZE, Chip
+from scenes.props.chip import SM_IDLE, SM_SIZE, Chip, far_off
 from scenes.props.cpu import FLOOR, SUNK, Cpu
 from scenes.props.cube import Cube, Vector
 from scenes.props.feed import stream
@@ -32,7 +32,6 @@ GUEST, CELL = 0.3, 0.62  # edge of the thread on its SM, world units; in its cel
 HOP = 4.5  # by how many times their height lanes rise with the ring
 FACTORS = (("sm_count", "SMs"), ("fp32_lanes_per_sm", "lanes"))  # of all lanes of the GPU
 READ = "says the driver"  # of an attribute: nobody measured it
-WIDE, DEEP = 18.2, 8.9  # what the camera's distances are made for, world units
 
 
 class Cores(Passage):
@@ -51,8 +50,7 @@ class Cores(Passage):
         self.home = (
             int(np.argmin(np.hypot(sms[:, 0] - 0.25 * chip.plan.die.x1, sms[:, 1] - 0.6 * chip.plan.die.y0))) if len(sms) else 0
         )
-        x0, y0, x1, y1 = chip.reach
-        self.far = max((x1 - x0) / WIDE, (y1 - y0) / DEEP, 0.5)  # of the camera, by the chip's size
+        self.far = far_off(chip.reach)  # of the camera, by the chip's size
         self.cpu = Cpu((chip.plan.board.x0 - APART, 0.0), OURS)
         self.lanes, self.share = self._lanes(), None  # type: Lanes | None, Share | None
         self.compared = Track(0.0).to(1.0, self.at(4) + 0.25, 0.25).to(0.0, self.at(5), 0.4)
@@ -201,7 +199,7 @@ class Cores(Passage):
             fine = said.get(shot.source, f"{words}, {shot.source}")
             return [Number(shot, NUMBER, x, BIG, align, shown), Text(fine, SMALL, x, FINE, align, shown)]
 
-        none = Text(f"{of} not known of {self.data.device.name}", SMALL, x, FINE, align, shown)
+        none = Text(f"{of} not known", SMALL, x, FINE, align, shown)
         self.text_later(shown, make if self.data.has(key) else lambda: [none])
 
     def _cpu(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from measure.records import LaunchTrace
-from scenes.props.chip import BOARD, Chip
+from scenes.props.chip import BOARD, Chip, far_off
 from scenes.props.cube import Cube
 from scenes.props.flight import TRAVEL, Flight, Rack, Stretch, Tray, seats
 from scenes.props.floorplan import Rect
@@ -27,7 +27,7 @@ LEFT, RIGHT = 96, 1824
 LINE_1, LINE_2, LINE_3 = 244, 296, 342  # baselines of the code and of what explains it
 BIG, FINE, FINER = 166, 220, 264  # baselines of the number on the right and of the lines under it: over all signs of the world
 MOST_WAVES = 6  # that stand side by side behind the chip
-WIDE, DEEP = 18.2, 8.9  # what the camera's distances are made for, world units
+RACKS = 6.9  # half the width of racks for three waves and a half, the camera as far off as for a large chip, world units
 
 
 class Launch(Passage):
@@ -102,7 +102,8 @@ class Launch(Passage):
             return Tray(place, low, max(1, len(chip.plan.sms)), 0.3)
         wave = seats(trace)[1] * len(set(trace.sm))
         split = wave < trace.blocks <= MOST_WAVES * wave
-        place = place.grown(max(0.0, 1.0 * trace.blocks / wave - place.x1), 0.0) if split else place
+        half = RACKS * far_off(chip.reach) * min(1.0, trace.blocks / wave / 3.5)
+        place = place.grown(max(0.0, half - place.x1), 0.0) if split else place
         return Tray(place, BOARD + 1.2 if split else low, trace.blocks, 0.2, wave if split else 0)
 
     def _stretch(self, trace: LaunchTrace) -> Stretch:
@@ -138,8 +139,8 @@ class Launch(Passage):
 
     def _travel(self, chip: Chip, cube: Cube, trace: LaunchTrace | None) -> Callable[[float], Camera]:
         """Keys of the camera: where it looks, distance, azimuth and elevation."""
-        x0, y0, x1, y1 = chip.reach if trace else chip.plan.die.grown(0.3)  # outlines are to be seen from near
-        far, middle = max((x1 - x0) / WIDE, (y1 - y0) / DEEP, 0.5 if trace else 0.36), (y0 + y1) / 2
+        room = chip.reach if trace else chip.plan.die.grown(0.3)  # outlines are to be seen from near
+        far, middle = far_off(room, 0.5 if trace else 0.36), (room.y0 + room.y1) / 2
         first, last = cube.centre(0.0), cube.centre(self.clock.beats)
         side, lift = 1.0 if first[0] > 0.0 else -1.0, min(1.0, far + 0.1 if trace is None else 0.5 * far + 0.58)
         high = 2.3 if trace else 2.3 * lift

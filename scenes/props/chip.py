@@ -23,12 +23,18 @@ BOARD, PACKAGE, INTERPOSER, DIE = 0.24, 0.18, 0.06, 0.10  # thickness of each la
 SM_IDLE, SM_RISE = 0.07, 0.42  # height of an SM tile at rest, and what full work adds
 STACK_HEIGHT, CHIP_HEIGHT = 0.62, 0.20
 LAYERS, SEAM, LID = 8, 0.022, 0.08  # dies drawn in a stack of memory (no record tells how many there are), seams, its cap
+WIDE, DEEP = 18.2, 8.9  # what the distances of cameras are made for, world units
 SM_SIZE = (PITCH_X - GAP_X, PITCH_Y - GAP_Y)
 SUBSTRATE = mix(PLATE, STEEL, 0.45)
 SILICON = mix(PLATE, (0.10, 0.11, 0.15), 0.7)
 WORKING = mix(PLATE, COMPUTE, 0.48)  # a tile at work; the full colour is kept for the blocks on it, so that single SMs read
 EMBER = (0.31, 0.175, 0.025)  # an SM that has just finished: compute amber, dying down
 PART = mix(STEEL, PLATE, 0.25)
+
+
+def far_off(room: Rect, least: float = 0.5) -> float:
+    """How far off a camera is that shows so much, over how far it is from the widest package that there is."""
+    return max((room.x1 - room.x0) / WIDE, (room.y1 - room.y0) / DEEP, least)
 
 
 class Pile:

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from scenes.props.chip import BOARD, EMBER, Chip
+from scenes.props.chip import BOARD, EMBER, Chip, far_off
 from scenes.props.cube import Cube, Vector
 from scenes.props.flight import SHELF, SPREAD, TRAVEL, Flight, Tray
 from scenes.props.ring import frames
@@ -61,9 +61,9 @@ class Waves:
             colour = mix(mix(IDLE, EMBER, done), COMPUTE, 0.9 * at_work)
             origin, size = (rect.x0, rect.y0, BOARD), (rect.x1 - rect.x0, rect.y1 - rect.y0, high)
             world.add(Boxes.of(origin, size, colour, emission=0.45 * at_work, edge=0.9))
-            # behind its rack and over it: what flies to the chip leaves to the front, and covers no name
+            # behind its rack and over it, no wider: what flies to the chip leaves to the front, and covers no name
             sign = TextPlane.standing(f"wave {wave + 1}", FACT, (0.0, 0.0, 0.0), TALL, align="centre")
-            tall = TALL * min(1.0, 0.9 * (rect.x1 - rect.x0) / sign.width)  # no wider than its plinth
+            tall = TALL * min(1.0, far_off(self.flight.chip.reach), 0.9 * (rect.x1 - rect.x0) / sign.width)
             place = ((rect.x0 + rect.x1) / 2, rect.y1, tray.z + tray.shape[1] * tray.cube * SPREAD + CLEAR)
             ink = mix(mix(PALE, COMPUTE, at_work), QUIET, 0.6 * done)
             world.add(replace(sign, at=place, height=tall, alpha=shown, style=FACT.coloured(ink)))

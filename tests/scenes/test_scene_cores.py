@@ -217,7 +217,7 @@ def test_without_a_record_the_die_is_blank_and_that_is_said(bare: Cores) -> None
     assert not any(isinstance(prop, Lanes | Packets) for prop in bare.props)
     said = {text for beat in np.arange(0.0, 24.0, 1.0) for text in texts(bare, beat)}
     missing = ("number of SMs", "lanes of an SM", "memory size", "clock limit")
-    assert {f"{what} not known of Bare GPU" for what in missing} <= said
+    assert {f"{what} not known" for what in missing} <= said
     assert not bare.log.claims
 
 

@@ -77,6 +77,29 @@ def recorded(tmp_path: Path) -> Launch:
     return passage(path)
 
 
+def waves_on(sms: int, memory: Memory, folder: Path) -> Launch:
+    """Over a recording of three waves and a half, two blocks on an SM at a time, on a chip of so many SMs."""
+    block = np.arange(7 * sms)
+    start, end = ((block // (2 * sms) + late) * 40_000 for late in (0.0, 0.95))
+    times = [tuple(int(ns) for ns in moments) for moments in (start, end)]
+    on = tuple(int(sm) for sm in block % sms)
+    record = replace(trace(), blocks=len(on), sm=on, start_ns=times[0], end_ns=times[1], duration=measured(158_000, "ns"))
+    device = replace(DEVICE, sm_count=measured(sms, ""), memory=memory)
+    path = folder / f"{sms}.json"
+    schema.save(Measurements(SCHEMA_VERSION, device, Run("2026-01-02"), traces=Traces(launch=record)), path)
+    return passage(path)
+
+
+@pytest.fixture
+def laptop(tmp_path: Path) -> Launch:
+    return waves_on(20, Memory("GDDR6", 4), tmp_path)
+
+
+@pytest.fixture
+def desktop(tmp_path: Path) -> Launch:
+    return waves_on(82, Memory("GDDR6X", 12), tmp_path)
+
+
 @pytest.fixture
 def h200() -> Launch:
     """Over the committed recording."""
@@ -211,7 +234,7 @@ def overlap(a: Box, b: Box) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
-@pytest.mark.parametrize("scene", ["recorded", "h200"])
+@pytest.mark.parametrize("scene", ["recorded", "h200", "laptop", "desktop"])
 def test_signs_yield_to_lines_and_to_one_another(scene: str, request: pytest.FixtureRequest) -> None:
     """At every half beat the names of the waves, the line on our block and all that is written keep apart on the frame."""
     made: Launch = request.getfixturevalue(scene)
@@ -231,6 +254,7 @@ def test_signs_yield_to_lines_and_to_one_another(scene: str, request: pytest.Fix
         lines = [flat(piece) for piece in zip(drawn.a, drawn.b, strict=True)] if drawn.alpha.max() > SEEN else []
         words = [(t.left, t.top, t.right, t.bottom) for t in placed(made, beat, SEEN) if t.kind != "lyric"]
         named += len(signs)
+        assert all(bottom - top > 0.022 * HEIGHT for _, top, _, bottom in signs), f"beat {beat}"
         for sign in signs:
             assert not any(overlap(sign, other) for other in [*lines, *words]), f"beat {beat}"
         assert not any(overlap(a, b) for a, b in combinations(signs, 2)), f"beat {beat}"
