@@ -9,7 +9,7 @@ from typing import ClassVar
 from scenes.props.bits import EDGE, GROUP, SCALE_BITS, Bits
 from scenes.props.cube import Cube, Vector
 from scenes.props.signs import Signs
-from scenes.props.trains import FROM, GATE, SM, Train, Trains
+from scenes.props.trains import FROM, GATE, NAMES, SM, Train, Trains
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
 from scenes.stage.digits import Counter
@@ -137,26 +137,33 @@ class Quantisation(Passage):
         names, least = {bits: name for name, bits in FORMATS}, FORMATS[-1][1]
         self.text(Text(lambda beat: f"{self.bits.left(beat)} bits", NUMBER.coloured(MEMORY), LEFT, BIG, "left", shown))
         self.text(Text(lambda beat: f"one weight as {names[self.bits.left(beat)]}", SMALL, LEFT, FINE, "left", shown))
-        self.text(Text(f"{least} + {SCALE_BITS} / {GROUP} bits", NUMBER.coloured(MEMORY), LEFT, BIG, "left", late))
-        self.text(Text(f"{GROUP} weights share a scale, in white", SMALL, LEFT, FINE, "left", late))
+        whole = f"{least} + {SCALE_BITS} / {GROUP} = {self.with_scale:g} bits"
+        self.text(Text(whole, NUMBER.coloured(MEMORY), LEFT, BIG, "left", late))
+        self.text(Text(f"a weight: {GROUP} of them share one scale, in white", SMALL, LEFT, FINE, "left", late))
+
+    @property
+    def with_scale(self) -> float:
+        """Bits of a weight of the last format, its share of the scale included."""
+        return FORMATS[-1][1] + SCALE_BITS / GROUP
 
     def name_the_tracks(self) -> None:
-        """Each format right of where it goes in, and the SM."""
+        """Each format on the SM, at the gate of its track and before its outputs; the SM's own name on its front."""
         style, seen = CODE.coloured(mix(MEMORY, TEXT, 0.35)), window(self.start - 0.5, self.clock.beats + 9.0)
         names = [
-            TextPlane.standing(name, style, (SM[1] + 0.3, y - 0.3, SM[2] + 0.1), 0.74, 12.0)
+            TextPlane.standing(name, style, (NAMES, y - 0.4, SM[2] + 0.04), 0.8, 6.0)
             for (name, _), y in zip(FORMATS, TRACKS, strict=True)
         ]
         grey = CODE.coloured(mix(QUIET, TEXT, 0.3))
         sm = TextPlane.standing("SM", grey, (SM[0] + 0.3, TRACKS[-1] - 1.62, 0.2), 0.66)
-        self.prop(Signs([(plane, seen) for plane in (*names, sm)]))
+        told = window(self.start - 0.5, self.flow - 0.5)  # from then on it would stand on the song's words
+        self.prop(Signs([*((plane, seen) for plane in names), (sm, told)]))
 
     def count_at_the_gates(self) -> None:
-        """Right of each name how many of its weights have passed in bar 6: as fast as measured, else by their bytes alone."""
+        """Right of each format's outputs how many of its weights have passed in bar 6: as measured, else by bytes alone."""
         style, seen = CODE.coloured(TEXT), window(self.flow - 0.25, self.clock.beats + 9.0)
 
         def counter(which: int) -> Callable[[float], TextPlane]:
-            place = (SM[1] + 3.2, TRACKS[which] - 0.3, SM[2] + 0.1)
+            place = (SM[1] + 0.4, TRACKS[which] - 0.3, SM[2] + 0.1)
             plane = cache(lambda count: TextPlane.standing(f"{count}", style, place, 0.74, 12.0))
             return lambda beat: plane(int(self.trains.taken(self.trains.trains[which], beat + 1e-6)))
 
@@ -164,28 +171,29 @@ class Quantisation(Passage):
         self.text(Text("at each gate: weights taken in", SMALL, RIGHT, FINE, "right", seen))
 
     def say_the_race(self) -> None:
-        """From when the shortest train is in: how much sooner; beside it how much shorter, until the longest is in."""
-        begin, end = self.start + 1.5, self.flow - 0.25
-        left, right = window(begin - 0.25, end), window(begin + 1.75, end)
-
-        def sooner() -> Sequence[Item]:
-            faster = figure(self.read(self.of_int4("speedup")), 2, "×")
-            counted = Track().to(1.0, begin + 0.4, 0.6, arrive)
-            return [
-                Counter(faster, counted, NUMBER, LEFT, BIG, "left", left, start=1.0),
-                Text(f"int4 faster than fp32, {faster.source}", SMALL, LEFT, FINE, "left", left),
-                Text(f"y = Wx · {self.problem()}", SMALL, LEFT, FINER, "left", left),
-            ]
+        """As the trains start: how much shorter one is; from when it is in: how much sooner, until the longest is in."""
+        end = self.flow - 0.25
+        left, right = window(self.start + 0.25, end), window(self.start + 2.25, end)
 
         def shorter() -> Sequence[Item]:
             fewer = figure(self.read(self.of_int4("ideal_speedup")), 2, "×")
             return [
-                Number(fewer, NUMBER.coloured(MEMORY), RIGHT, BIG, "right", right),
-                Text(f"fewer bits, scales included, {fewer.source}", SMALL, RIGHT, FINE, "right", right),
+                Number(fewer, NUMBER.coloured(MEMORY), LEFT, BIG, "left", left),
+                Text("fewer bits a weight:", SMALL, LEFT, FINE, "left", left),
+                Text(f"{self.with_scale:g} in int4, {FORMATS[0][1]} in fp32", SMALL, LEFT, FINER, "left", left),
             ]
 
-        self.text_later(left, sooner)
-        self.text_later(right, shorter)
+        def sooner() -> Sequence[Item]:
+            faster = figure(self.read(self.of_int4("speedup")), 2, "×")
+            counted = Track().to(1.0, self.start + 2.9, 0.6, arrive)
+            return [
+                Counter(faster, counted, NUMBER, RIGHT, BIG, "right", right, start=1.0),
+                Text(f"faster y = Wx: int4 against fp32, {faster.source}", SMALL, RIGHT, FINE, "right", right),
+                Text(f"W {self.problem()}", SMALL, RIGHT, FINER, "right", right),
+            ]
+
+        self.text_later(left, shorter)
+        self.text_later(right, sooner)
 
     def problem(self) -> str:
         owned = self.data.ladder("gemv")
@@ -199,7 +207,8 @@ class Quantisation(Passage):
             wrong = figure(self.read(self.of_int4("quantisation_error")), 1, "%", 100.0)
             return [
                 Number(wrong, NUMBER, LEFT, BIG, "left", shown),
-                Text(f"int4 off exact y (white), random weights, {wrong.source}", SMALL, LEFT, FINE, "left", shown),
+                Text("relative error of int4's y; exact y in white", SMALL, LEFT, FINE, "left", shown),
+                Text(f"Euclidean norm, normal weights, {wrong.source}", SMALL, LEFT, FINER, "left", shown),
             ]
 
         self.text_later(shown, cost)
@@ -217,18 +226,19 @@ class Quantisation(Passage):
     def fly(self) -> Callable[[float], Camera]:
         """Along the bits as they close up, over all tracks for the race, down to where the thread went in."""
         path = Path([
-            (0, (-0.6, ROW, 1.4, 21.5, -16, 12)),
-            (2, (-0.4, ROW, 1.3, 16.5, -10, 14)),
+            (0, (-1.2, ROW, 1.6, 26.5, -14, 12)),
+            (1, (-0.9, ROW, 1.5, 24.0, -12, 12)),
+            (2, (-0.5, ROW, 1.3, 17.0, -10, 14)),
             (4, (-0.4, ROW, 0.9, 10.0, -3, 14)),
             (6.1, (-0.3, ROW, 0.45, 6.0, 8, 14)),
-            (8, (0.0, -16.5, 1.4, 31.0, 8, 34)),
-            (10.8, (0.2, -16.8, 1.4, 29.5, 0, 32)),
-            (12.3, (2.6, 0.2, 2.2, 32.0, 8, 25)),
-            (16, (3.0, 0.0, 2.3, 31.0, 13, 24)),
-            (18.5, (4.2, -0.3, 2.6, 28.5, 15, 23)),
-            (20.3, (8.0, -0.9, 2.9, 25.0, 17, 22)),
-            (22, (10.0, -1.4, 3.0, 20.5, 19, 21)),
-            (24, (12.2, -2.0, 2.5, 16.8, 23, 20)),
+            (8, (0.0, -16.6, 2.0, 34.2, 8, 33)),
+            (10.8, (0.2, -16.8, 2.1, 34.5, 0, 32)),
+            (12.3, (3.4, 0.2, 2.0, 33.0, 5, 26)),
+            (16, (4.2, 0.0, 1.9, 31.5, 9, 25)),
+            (18.5, (5.4, -0.3, 2.2, 29.5, 11, 24)),
+            (20.3, (8.6, -0.7, 2.4, 26.0, 12, 24)),
+            (22, (10.6, -1.0, 3.1, 23.5, 14, 23)),
+            (24, (12.2, -1.2, 3.1, 21.0, 17, 22)),
         ])  # fmt: skip
 
         def camera(beat: float) -> Camera:

@@ -25,8 +25,9 @@ WAGONS = 32  # of that train: one for every bit of a weight
 WIDE, TALL, SLIT = 1.5, 0.7, 0.13
 FROM = -19.0  # where the tracks begin
 WEIGHT = 3.2  # length of an fp32 weight of those that come one by one, world units
-SM = (GATE + 0.5, GATE + 5.7, 1.1)  # x of its walls, height
-OUTPUTS, FIRST, PITCH, EDGE = 8, GATE + 1.95, 0.47, 0.32  # drawn of y; x of the first; from one to the next; edge of one
+SM = (GATE + 0.5, GATE + 8.7, 1.1)  # x of its walls, height
+NAMES = GATE + 1.9  # x at which a track's name begins, on the SM: between it and the gate a cube has room
+OUTPUTS, FIRST, PITCH, EDGE = 8, GATE + 4.95, 0.47, 0.32  # drawn of y; x of the first; from one to the next; edge of one
 HIGHEST = 1.5  # of an output, world units
 
 

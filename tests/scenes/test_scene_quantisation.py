@@ -3,39 +3,37 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from manim import tempconfig
 
-from audio import tracks
-from measure.dataset import MEASUREMENTS, Dataset
-from scenes import film
+from measure.dataset import MEASUREMENTS
 from scenes.props.bits import EDGE, Bits
-from scenes.props.trains import FROM, GATE, HIGHEST, LONGEST, SM, WIDE, Train, Trains
+from scenes.props.trains import FROM, GATE, HIGHEST, LONGEST, NAMES, SM, WIDE, Train, Trains
 from scenes.quantisation import FORMATS, SLOWEST, TRACKS, Quantisation
-from scenes.stage.overlay import Placed
 from scenes.stage.palette import THREAD
-from scenes.stage.passage import Context, Window
 from scenes.stage.world import Boxes, World
 
-WIDTH, HEIGHT = 320, 180
+sys.path.insert(0, str(Path(__file__).parent / "helpers"))
+import staging
+from staging import boxes, small_frames, texts, world_at
+
 BITS_WITH_SCALES = {"fp32": 32.0, "fp16": 16.0, "int8": 8.0 + 16 / 128, "int4": 4.0 + 16 / 128}
 
 
 def staged(*specs: str | Path) -> Quantisation:
-    scene = Quantisation(Context.of(Dataset.open(specs), tracks.default().timeline, film.row("quantisation")), Window(0, 0))
-    scene.setup()
-    scene.construct()
+    scene = staging.staged("quantisation", *specs)
+    assert isinstance(scene, Quantisation)
     return scene
 
 
 @pytest.fixture(autouse=True)
 def small(tmp_path: Path) -> Iterator[None]:
-    with tempconfig({"pixel_width": WIDTH, "pixel_height": HEIGHT, "frame_rate": 30, "media_dir": str(tmp_path)}):
+    with small_frames(320, 180, media=tmp_path):
         yield
 
 
@@ -44,23 +42,11 @@ def scene() -> Quantisation:
     return staged("nvidia-h200")
 
 
-def boxes(scene: Quantisation, beat: float) -> Boxes:
-    world = World()
-    for item in scene.props:
-        item.draw(world, beat)
-    return world.all_boxes()
-
-
 def on_track(scene: Quantisation, which: int, beat: float) -> Boxes:
     """The wagons and weights of one track."""
     world = World()
     scene.trains.draw(world, beat)
     return next(batch for batch in world.boxes[1:] if abs(batch.origin[0, 1] - (TRACKS[which] - WIDE / 2)) < 1e-4)
-
-
-def texts(scene: Quantisation, beat: float) -> set[str]:
-    scene.paint(scene.clock.frame(beat), np.zeros((HEIGHT, WIDTH), np.uint32))
-    return {placed.text for placed in scene.placed if isinstance(placed, Placed) and placed.opacity > 0.5}
 
 
 def test_folds_and_the_start_fall_on_the_words_of_the_song(scene: Quantisation) -> None:
@@ -149,19 +135,35 @@ def test_exactly_one_cube_is_magenta(files: tuple[str, ...]) -> None:
 
 def test_figures_are_the_files(scene: Quantisation) -> None:
     assert {"16 bits", "one weight as fp16"} <= texts(scene, 3.0)
-    assert {"4 + 16 / 128 bits", "128 weights share a scale, in white"} <= texts(scene, 10.0)
+    assert {"4 + 16 / 128 = 4.125 bits", "a weight: 128 of them share one scale, in white"} <= texts(scene, 10.0)
     problem = gemv()["problem"].replace(" x ", " × ")  # 7.76: 32 bits over 4.125, which no GPU changes
     best = rungs_of(scene)[3]["figures"]
     gain = f"{best['speedup']['value']:.2f} ×"
-    assert {gain, "7.76 ×", f"y = Wx · {problem}"} <= texts(scene, 17.0)
+    race = texts(scene, 17.0)
+    assert {"7.76 ×", "fewer bits a weight:", "4.125 in int4, 32 in fp32"} <= race
+    assert {gain, "faster y = Wx: int4 against fp32, derived", f"W {problem}"} <= race
     here = texts(scene, 22.0)
     off = f"{100.0 * best['quantisation_error']['value']:.1f} %"
     assert {off, f"{best['read_share']['value']:.2f}", "OF THE READ ROOF", "of DRAM's roof, measured"} <= here
     assert not {gain, "7.76 ×"} & here and not [text for text in here if text.endswith("TB/s")], "two numbers a moment"
-    assert {"at each gate: weights taken in", "int4 off exact y (white), random weights, measured"} <= here
+    assert {"at each gate: weights taken in", "relative error of int4's y; exact y in white"} <= here
+    assert "Euclidean norm, normal weights, measured" in here
     assert scene.achieved()(19.0) is None
     known = scene.data.get(f"ladders.gemv.rungs.{scene.rungs['int4']}.figures.speedup")
     assert known is not None and {claim.key for claim in scene.log.claims} >= {known.key}
+
+
+def test_each_format_is_named_between_its_own_gate_and_its_own_outputs(scene: Quantisation) -> None:
+    names = {plane.text: plane for plane in world_at(scene, 17.0).planes}
+    for (name, _), y in zip(FORMATS, TRACKS, strict=True):
+        plane = names[name]
+        assert abs(plane.at[1] - y) < WIDE / 2 and plane.at[0] == NAMES
+        outputs = boxes(scene, 19.9, [scene.trains])
+        on = (outputs.origin[:, 2] > SM[2] - 0.01) & (np.abs(outputs.origin[:, 1] - y) < WIDE / 2)
+        assert GATE + 1.7 < plane.at[0] and plane.at[0] + plane.width < outputs.origin[on, 0].min() and on.sum() == 8
+    for beat in (13.0, 17.0, 22.0):  # and none of them is under the thread, which rests behind the last gate
+        x = scene.thread(beat)[0]
+        assert x + 0.31 < NAMES
 
 
 def test_what_nobody_measured_waits_in_outline_and_is_said() -> None:
