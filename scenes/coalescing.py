@@ -27,8 +27,8 @@ from scenes.stage.world import Fog, Ground, Light, World
 LEFT, RIGHT, FIRST = 96, 1824, 212
 SWEEP = "sweeps.coalescing"
 BACK = DEEP * ROWS + 1.6  # y of the columns, behind the sheet
-TALLEST = 5.0
-FASTEST = 4.2  # world units a beat at which words run where the warp reads side by side
+NARROW = 22.0  # degrees of view on the line and its warp: from afar, so that the way of each lane to its word runs straight
+TALLEST, FASTEST = 5.0, 4.2  # world units of a column; a beat, at which words run where the warp reads side by side
 
 
 class Coalescing(Passage):
@@ -197,8 +197,8 @@ class Coalescing(Passage):
     def letter(self) -> None:
         """What the line, the warp and the sheet are; the strides under their columns."""
         cyan, steel = CODE.coloured(mix(MEMORY, TEXT, 0.3)), LABEL.coloured(mix(QUIET, TEXT, 0.4))
-        first, later = window(0.0, self.trip[0] + 0.15, 0.4), window(self.at(3), self.chart - 0.5)
-        asking = window(0.0, self.at(3) - 0.5)
+        first, later = window(0.75, self.trip[0] + 0.15, 0.4), window(self.at(3), self.chart - 0.5)
+        asking = window(0.75, self.at(3) - 0.5)
         line, before = (0.0, 1.3 * DEEP, BASE + 0.16), (0.0, FRONT - 1.2, 0.02)
         signs: list[Sign] = [
             (TextPlane.standing(f"one {WORD * WORDS}-byte line, {SECTORS} sectors", cyan, line, 0.46, 0.0, "centre"), first),
@@ -230,21 +230,21 @@ class Coalescing(Passage):
         left, right = self.columns.x(self.columns.strides[0]), self.columns.x(self.columns.strides[-1])
         mid, far = (left + right) / 2, max((right - left) / (2.0 * abs(self.columns.x(1))), 0.9)
         path = Path([
-            (0, (2.6, -2.2, 0.4, 11.5, -18, 24)),
-            (3, (0.6, -1.6, 0.5, 18.0, -8, 27)),
-            (6, (0.0, -1.4, 0.5, 19.5, 5, 25)),
-            (8, (0.0, -0.4, 0.5, 22.0, 8, 26)),
-            (10, (0.0, 2.6, 0.5, 29.0, 6, 28)),
-            (11.25, (0.0, 5.5, 1.0, 33.0, -3, 24)),
-            (12.0, (mid + 0.8, BACK, 3.5, 21.5 * far, -13, 9)),
-            (16, (mid + 1.6, BACK, 3.6, 20.4 * far, -6, 7)),
-            (20, (mid + 2.4, BACK, 4.3, 21.4 * far, 3, 8)),
-            (22, (mid + 1.6, BACK, 4.3, 20.4 * far, 7, 9)),
-            (24, (left + 4.0, BACK, 4.2, 13.0, 12, 10)),
+            (0, (2.6, -2.2, 0.4, 18.0, -9, 27, NARROW)),
+            (2, (0.5, -1.6, 0.5, 31.0, -5, 29, NARROW)),
+            (6, (0.0, -1.4, 0.5, 32.0, 3, 27, NARROW)),
+            (8, (0.0, -0.4, 0.5, 34.0, 5, 27, NARROW)),
+            (10, (-0.8, 2.6, 0.3, 35.0, 4, 28, 31.0)),
+            (11.25, (-1.6, 5.5, 1.0, 33.0, -3, 24, 36.0)),
+            (12.0, (mid + 0.8, BACK, 3.8, 21.5 * far, -13, 9, 36.0)),
+            (16, (mid + 1.4, BACK, 3.6, 21.2 * far, -6, 7, 36.0)),
+            (20, (mid + 2.2, BACK, 4.3, 21.8 * far, 3, 8, 36.0)),
+            (22, (mid + 1.6, BACK, 4.3, 20.4 * far, 7, 9, 36.0)),
+            (24, (left + 4.0, BACK, 4.2, 13.0, 12, 10, 36.0)),
         ])  # fmt: skip
 
         def camera(beat: float) -> Camera:
-            x, y, z, distance, azimuth, elevation = path(beat)
-            return Camera.orbit((x, y, z), distance, azimuth, elevation, 36.0)
+            x, y, z, distance, azimuth, elevation, angle = path(beat)
+            return Camera.orbit((x, y, z), distance, azimuth, elevation, angle)
 
         return camera

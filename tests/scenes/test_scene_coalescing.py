@@ -3,58 +3,44 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from manim import tempconfig
 
-from audio import tracks
-from measure.dataset import MEASUREMENTS, Dataset
-from scenes import film
+from measure.dataset import MEASUREMENTS
 from scenes.coalescing import BACK, TALLEST, Coalescing
 from scenes.props.cube import Cube
-from scenes.props.lines import FRONT, LANES, ROWS, SECTORS, places, sectors_of, words_of
+from scenes.props.lines import FRONT, LANES, ROWS, SECTORS, places, seats, sectors_of, words_of
 from scenes.props.strides import PLINTH
 from scenes.stage.palette import THREAD
-from scenes.stage.passage import Context, Window
 from scenes.stage.ways import Packets
-from scenes.stage.world import Boxes, World
 
-WIDTH, HEIGHT = 320, 180
+sys.path.insert(0, str(Path(__file__).parent / "helpers"))
+import staging
+from staging import boxes, texts, world_at
+
 SWEEP = json.loads((MEASUREMENTS / "nvidia-h200.json").read_text())["sweeps"]["coalescing"]
 SERIES = {series["name"]: {int(k): v["value"] for k, v in series["values"].items()} for series in SWEEP["series"]}
 
 
 def staged(*specs: str | Path) -> Coalescing:
-    scene = Coalescing(Context.of(Dataset.open(specs), tracks.default().timeline, film.row("coalescing")), Window(0, 0))
-    scene.setup()
-    scene.construct()
+    scene = staging.staged("coalescing", *specs)
+    assert isinstance(scene, Coalescing)
     return scene
 
 
 @pytest.fixture(autouse=True)
 def small(tmp_path: Path) -> Iterator[None]:
-    with tempconfig({"pixel_width": WIDTH, "pixel_height": HEIGHT, "frame_rate": 30, "media_dir": str(tmp_path)}):
+    with staging.small_frames(320, 180, media=tmp_path):
         yield
 
 
 @pytest.fixture
 def scene() -> Coalescing:
     return staged("nvidia-h200")
-
-
-def boxes(scene: Coalescing, beat: float) -> Boxes:
-    world = World()
-    for item in scene.props:
-        item.draw(world, beat)
-    return world.all_boxes()
-
-
-def texts(scene: Coalescing, beat: float) -> set[str]:
-    scene.paint(scene.clock.frame(beat), np.zeros((HEIGHT, WIDTH), np.uint32))
-    return {box.text for box in scene.placed if box.opacity > 0.5}
 
 
 @pytest.mark.parametrize("stride", sorted(SERIES["sectors_counted"]))
@@ -69,6 +55,14 @@ def test_words_lie_in_their_lines() -> None:
     side_by_side, apart = places(1), places(32)
     assert np.ptp(side_by_side[:, 1]) == 0.0 and (np.diff(side_by_side[:, 0]) > 0).all()
     assert np.ptp(apart[:, 0]) == 0.0 and (np.diff(apart[:, 1]) > 0).all() and len(np.unique(apart[:, 1])) == ROWS
+
+
+def test_the_way_of_each_lane_to_its_word_runs_nearly_straight_on_the_frame(scene: Coalescing) -> None:
+    """Side by side, word k is seen beyond lane k: the line is nowhere drawn much shorter than the warp, nor far to its side."""
+    for beat in (2.0, 4.0, 6.0, 8.0):
+        word, lane = (scene.camera_at(beat).project(ends, 1920, 1080)[:, 0] for ends in (places(1), seats()))
+        assert np.ptp(word) / np.ptp(lane) > 0.9
+        assert np.abs(word - lane).max() < 2.0 * np.diff(lane).max(), f"beat {beat}: two lanes aside"
 
 
 def test_the_lit_sectors_are_those_of_the_stride(scene: Coalescing) -> None:
@@ -133,10 +127,7 @@ def test_figures_are_the_files(scene: Coalescing) -> None:
     assert {"x[lane]", first, "4 sectors"} <= texts(scene, 4.0)  # 32 lanes of 4 bytes, in sectors of 32
     assert {"x[lane * 8]", "32 sectors"} <= texts(scene, 10.8)
     assert "x[lane * 8]" in texts(scene, 14.2)  # of the column that the thread stands on
-    world = World()
-    for item in scene.props:
-        item.draw(world, 18.0)
-    assert {first, last} <= {plane.figure.text for plane in world.planes if plane.figure}
+    assert {first, last} <= {plane.figure.text for plane in world_at(scene, 18.0).planes if plane.figure}
     assert {f"{4 * SERIES['dram_counted'][32]:.0f} bytes", "sent by DRAM for each 4 used"} <= texts(scene, 18.0)
 
 
@@ -157,9 +148,7 @@ def test_what_nobody_measured_is_an_outline_and_said() -> None:
     assert (np.abs(drawn.origin[:, 1] + drawn.size[:, 1] / 2 - BACK) < 1e-3).sum() == 1  # the thread alone
     assert made.columns.height(8) == pytest.approx(TALLEST / 8) and made.columns.height(2) == pytest.approx(TALLEST / 2)
     assert not [claim for claim in made.log.claims if claim.key.startswith("sweeps")]
-    world = World()
-    made.columns.draw(world, 20.0)
-    lines = world.all_ribbons().a
+    lines = world_at(made, 20.0, [made.columns]).all_ribbons().a
     bars = lines[lines[:, 1] < BACK - 0.01]  # before the outlines: what is asked for and not used falls
     strides = np.array([min(made.columns.strides, key=lambda k: abs(made.columns.x(k) - x - 0.3)) for x in bars[:, 0]])
     assert len(bars) > 100 and (strides > 1).all()
@@ -179,14 +168,11 @@ def test_a_shorter_sweep_of_another_gpu_has_fewer_columns(tmp_path: Path) -> Non
 
 def test_bytes_fall_only_where_they_are_not_used(scene: Coalescing) -> None:
     """None over the first column, none through what is used; all come down on each half beat by one pitch."""
-    world, later = World(), World()
-    scene.columns.draw(world, 20.0)
-    scene.columns.draw(later, 20.5)
-    drops = world.all_ribbons().a
+    drops, later = (world_at(scene, beat, [scene.columns]).all_ribbons().a for beat in (20.0, 20.5))
     for x, _, z in drops.tolist():
         stride = min(scene.columns.strides, key=lambda k: abs(scene.columns.x(k) - x - 0.3))
         assert stride > 1 and z >= scene.columns.top(stride)[2] - 1e-5
-    assert len(drops) > 100 and len(later.all_ribbons().a) == pytest.approx(len(drops), abs=2)
+    assert len(drops) > 100 and len(later) == pytest.approx(len(drops), abs=2)
 
 
 @pytest.mark.parametrize(
@@ -206,14 +192,8 @@ def test_that_sectors_come_in_pairs_is_said_where_it_was_counted(sent: float, sa
 def test_no_figure_stands_on_what_was_carried_or_on_the_thread(scene: Coalescing) -> None:
     """A rate is over the first column or at the right of the last, and gone as the thread comes back."""
     for beat in (16.0, 18.0, 20.0, 21.0):
-        world = World()
-        for item in scene.props:
-            item.draw(world, beat)
-        rates = [plane for plane in world.planes if plane.figure]
+        rates = [plane for plane in world_at(scene, beat).planes if plane.figure]
         assert len(rates) == 2
         first, last = sorted(rates, key=lambda plane: float(plane.at[0]))
         assert first.at[2] > scene.columns.top(1)[2] and last.at[0] > scene.columns.x(32) + 0.5
-    world = World()
-    for item in scene.props:
-        item.draw(world, 21.7)
-    assert not [plane for plane in world.planes if plane.figure]
+    assert not [plane for plane in world_at(scene, 21.7).planes if plane.figure]
