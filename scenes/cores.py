@@ -209,7 +209,7 @@ class Cores(Passage):
         self.text(Text("a desktop CPU, drawn as an example", SMALL, LEFT, FINE, opacity=first))
 
         def counted(beat: float) -> str:
-            return f"{cpu.lanes * min(cpu.count, 1 + int(max(beat - self.at(2), 0.0) * 4.0))} lanes"
+            return f"{cpu.lanes * min(cpu.count, 1 + int(max(beat - self.at(2), 0.0) * 8.0))} lanes"
 
         second = Track(0.0).to(1.0, self.at(2) + 0.25, 0.25).to(0.0, self.leaps, 0.4)
         self.text(Text(counted, NUMBER, LEFT, BIG, opacity=second))

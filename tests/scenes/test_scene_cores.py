@@ -128,8 +128,8 @@ def test_a_core_of_the_cpu_has_a_window_for_each_of_its_lanes(small: Cores) -> N
     lit = drawn.emission > 0.1
     assert lit.sum() == 8 * 16  # two units of eight lanes in each of eight cores
     assert "8 cores × 16 fp32 multiply-adds a cycle" in texts(small, 5.0)
-    assert [next(t for t in texts(small, beat) if t.endswith(" lanes")).strip() for beat in (4.4, 5.1, 6.2)] == [
-        "32 lanes", "80 lanes", "128 lanes",
+    assert [next(t for t in texts(small, beat) if t.endswith(" lanes")).strip() for beat in (4.3, 4.55, 5.1)] == [
+        "48 lanes", "80 lanes", "128 lanes",
     ]  # fmt: skip
 
 
