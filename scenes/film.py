@@ -101,7 +101,7 @@ FILM: tuple[Row, ...] = (
     Row("all-reduce", "scenes.all_reduce", "AllReduce", 91, 6, "split it, then sum it up",
         transition=Cut("whip", 1.0, 1.0)),
     # Last drop: through the newest tower to the top of the climb.
-    Row("roof-4", "scenes.roof", "Roof4", 97, 8, "vectorised and beyond",
+    Row("roof-4", "scenes.last_roof", "Roof4", 97, 8, "vectorised and beyond",
         ("vectorised", "double_buffered", "operand_reuse", "warp_tile", "autotuned"), Cut("dive", 2.0, 2.0, travel=1.6)),
     # Up and out of the hall, to all of it in one look.
     Row("curriculum", "scenes.curriculum", "Curriculum", 105, 6, "the path in one look",

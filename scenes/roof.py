@@ -1,4 +1,4 @@
-"""The roofline, four times: built, then climbed rung by rung.  Roofs 1 to 4 differ in their rungs, camera and close."""
+"""The roofline, four times: built, then climbed rung by rung.  The last time is `scenes.last_roof`."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import ClassVar
 
-from measure.dataset import Reading
 from scenes import film
 from scenes.props import lesson
 from scenes.props import rungs as facts
 from scenes.props.axes import axes
-from scenes.props.climb import FLIGHT, block, caption, climb, lowered, quick_run, staircase
+from scenes.props.climb import FLIGHT, block, climb, quick_run
 from scenes.props.cube import Cube
 from scenes.props.framing import Lens
-from scenes.props.gauges import Gap, Headroom, Line
-from scenes.props.hall_flight import ROOF_1, ROOF_2, ROOF_3, Key, flight, last_path
+from scenes.props.gauges import Headroom
+from scenes.props.hall_flight import ROOF_1, ROOF_2, ROOF_3, Key, flight
 from scenes.props.register_story import Registers
 from scenes.props.roof_line import RoofLine
 from scenes.props.roofline import CUBE, FLOOR, HALF_DEPTH, HEIGHT, Chart, Hall, light_the_hall, towers
 from scenes.stage.camera import Camera
 from scenes.stage.hud import Ratio
-from scenes.stage.keys import Track, arrive, overshoot, window
+from scenes.stage.keys import Track, arrive, overshoot, ramp, window
 from scenes.stage.overlay import Text
 from scenes.stage.passage import Passage, Scenery
 from scenes.stage.type import FACT
@@ -67,10 +66,10 @@ class Roof(Passage):
         # Earlier rungs stand already; the new ones rise on their downbeats and carry the cube up.
         earlier = self.rungs_before()
         self.land = dict(self.steps())
-        rises: dict[str, Callable[[float], float]] = dict.fromkeys(earlier, lambda beat: 1.0)
+        rises = {rung: Track(1.0) for rung in earlier}
         rises |= {rung: Track(0.0).to(1.0, moment, FLIGHT, overshoot) for rung, moment in self.land.items()}
         self.towers = towers(self.data, self.chart, rises, self.lens)
-        self.cube = climb(self.chart, self.towers, earlier, self.land)
+        self.cube = climb(self.chart, self.towers, self.stops(rises))
         self.prop(*self.towers.values(), Cube(self.cube, size=CUBE, emission=0.8))
         self.roof_line = self.prop(RoofLine(hall, self.planes, self.stands))
         if self.builds:
@@ -119,7 +118,8 @@ class Roof(Passage):
         self.text_later(shown, lambda: block(self.data, run, shown, landed, self.builds, self.facts_at))
         if self.data.has(mark):
             over = cache(lambda: chart.z(chart.limit(self.read(mark).quantity.value)))
-            self.prop(Headroom(tower, over, window(moment + 1.0, self.closing())))
+            left = window(moment + 1.0, self.closing())
+            self.prop(Headroom(tower, over, lambda beat: left(beat) * ramp(tower.rise(beat), 0.9, 0.1)))
 
     def close(self) -> None:
         """It ends on the way to where the song goes on, without the HUD."""
@@ -146,6 +146,11 @@ class Roof(Passage):
         """Each new rung that this ladder has, and when it lands."""
         there = filter(partial(facts.find, self.data), self.rungs)
         return tuple((rung, self.at(*moment)) for rung, moment in zip(there, self.landings, strict=False))
+
+    def stops(self, rises: dict[str, Track]) -> list[tuple[float, str]]:
+        """On which tower the cube lands when: it stands on the newest of those that `rises` has from the beginning."""
+        standing = [rung for rung in self.towers if rung not in self.land]
+        return [*((-1.0, rung) for rung in standing[-1:]), *((moment, rung) for rung, moment in self.land.items())]
 
     def zoom(self, chart: Chart) -> Callable[[float], float]:
         """How far the vertical scale is zoomed: not at all."""
@@ -202,49 +207,3 @@ class Roof3(Roof):
         self.prop(*story.walls())
         for shown, make in story.captions():
             self.text_later(shown, make)
-
-
-class Roof4(Roof):
-    """Roof 4: rung after rung up to the best; the vendor's line beside it; then the whole climb as a staircase of light."""
-
-    name, title = "roof-4", "TO THE TOP"
-    landings = ((2, 3), (2, 4), (3, 1), (4, 3), (6, 3))  # three in a run, one on "height", the last one on the last "light"
-    builds, aside, nothing = False, (0.0, 0.0, 0.0), ("back to the CUDA cores:", "no further rung was measured")
-    opening = ("back to the CUDA cores:", "the same units, better fed")
-    zooms: ClassVar[Moment] = (2, 3)  # from here on only the top of the scale is shown
-    vendors: ClassVar[Moment] = (7, 3)  # its line is drawn, and takes the place of the rung's facts
-    wide: ClassVar[Moment] = (7, 1)  # the whole ladder under the beam, on the whole scale again
-    top: ClassVar[Moment] = (8, 3)  # "sight": the whole ladder shines
-
-    def close(self) -> None:
-        assert self.chart is not None  # the vendor's library is a dashed line, never a rung
-        super().close()
-        last, begin, end = self.towers.get(next(reversed(self.land), "")), self.at(*self.vendors), self.at(*self.top)
-        if last is not None and self.data.has(facts.VENDOR):
-            drawn = Track(0.0).to(1.0, begin + 1.0, 1.5, arrive).to(0.0, self.closing(), 0.5)
-            shown = window(begin, self.closing() - 0.3)
-            self.prop(Line(self.chart, self.vendor_line, last, drawn))
-            self.text_later(shown, lambda: lowered(facts.vendor(self.data, self.vendor_line(), shown), self.facts_at))
-        staircase(list(self.towers.values()), end)
-        if last is not None and not self.chart.placed:
-            self.prop(Gap(self.chart, last, Track().to(1.0, self.at(4, 3), 2.0), window(self.at(4), self.at(6, 4))))
-        said = window(self.at(1, 2.4), self.first() - 0.4, 0.3)
-        self.text(*lowered(caption(self.opening if self.land else self.nothing, said), self.facts_at))
-
-    def fly(self) -> Callable[[float], Camera]:
-        self.facts_at = 0.0 if self.chart is None or self.chart.placed else 200.0
-        near = self.zoom(self.chart)(self.at(5)) if self.chart else 1.0
-        return flight(last_path(len(self.steps()), near), self.aside, 0.0, self.closing())
-
-    def zoom(self, chart: Chart) -> Callable[[float], float]:
-        """The best rung of the roofs before stands at two fifths of the height: rungs that differ by little are seen to."""
-        near = facts.zoom_to(self.data, chart, self.rungs_before()) ** min(1.0, 0.6 * len(self.steps()))
-        zoomed = Track(0.0).to(1.0, self.at(*self.zooms), 2.75).to(0.0, self.at(*self.wide), 1.75)
-        return lambda beat: near ** zoomed(beat)
-
-    def room(self, beat: float) -> float:
-        leaves = self.at(*self.vendors) - 0.3
-        return window(-9.0, leaves, 0.3)(beat) if beat > leaves - 1.0 and self.vendor_line() is not None else 1.0
-
-    def vendor_line(self) -> Reading | None:
-        return facts.vendor_line(self.data, self.chart.peak) if self.chart else None

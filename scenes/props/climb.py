@@ -12,7 +12,7 @@ from measure.dataset import Dataset
 from scenes.props import rungs as facts
 from scenes.props.cube import Vector
 from scenes.props.roofline import CUBE, FLOOR, HALF_DEPTH, Chart, Tower
-from scenes.stage.keys import Track, arrive, ramp, smooth
+from scenes.stage.keys import ramp, smooth
 from scenes.stage.overlay import Item, Text, Value, value_at
 from scenes.stage.type import FACT
 
@@ -22,31 +22,35 @@ HEAD = 64.0  # design pixels from one title of a run to the next
 OUTSIDE = -HALF_DEPTH - 0.5  # y of the way in front of the hall
 
 
-def climb(
-    chart: Chart, built: Mapping[str, Tower], earlier: Sequence[str], landings: Mapping[str, float]
-) -> Callable[[float], Vector]:
-    """Where the cube is: the last floor of the last tower of `earlier`, then of each next one, landing on its beat.
+def climb(chart: Chart, built: Mapping[str, Tower], landings: Sequence[tuple[float, str]]) -> Callable[[float], Vector]:
+    """Where the cube is: on the last floor of one tower after the other, landing on each on its beat.
 
     Before its first tower it waits on the board, left of the slope's foot.
     """
-    stops = [(-1.0, built[name]) for name in earlier if name in built][-1:]
-    stops += [(moment, built[name]) for name, moment in landings.items() if name in built]
+    stops = [(moment, built[name]) for moment, name in landings if name in built]
     # In a quick run a flight lasts as long as there is time for: the cube leaves a tower when it has landed on it.
     flights = [FLIGHT, *(min(FLIGHT, after[0] - before[0] - 0.1) for before, after in itertools.pairwise(stops))]
-    for k, (_, tower) in enumerate(stops):
-        tower.carries = until(stops[k + 1][0] - flights[k + 1] if k + 1 < len(stops) else math.inf)
-    seat = (chart.x(chart.low_x) - 0.75, 0.4 - HALF_DEPTH, FLOOR)  # before the near rail's foot: never over it on the frame
+    departs = [*(moment - over for (moment, _), over in zip(stops[1:], flights[1:], strict=True)), math.inf]
+    for tower in built.values():
+        stays = [(stops[k][0] - flights[k], departs[k]) for k in range(len(stops)) if stops[k][1] is tower]
+        if stays:
+            tower.carries = partial(carried, stays)
+    seat = (chart.x(chart.low_x) - 0.75, 0.4 - HALF_DEPTH, FLOOR + CUBE)  # before the near rail's foot: never over it
 
     def where(beat: float) -> Vector:
-        here: Vector = seat
+        start: Vector = seat
+        here: Vector = (*seat[:2], FLOOR)
         for (moment, tower), over in zip(stops, flights, strict=True):
+            end = (tower.lot.x, tower.lot.y, max(FLOOR + CUBE, tower.lot.top))
             if beat >= moment:
-                here = (tower.lot.x, tower.lot.y, max(FLOOR, tower.summit(beat) - CUBE))
+                here = (*end[:2], max(FLOOR, tower.summit(beat) - CUBE))
             elif beat > moment - over:
-                goal = (tower.lot.x, tower.lot.y, max(FLOOR, tower.top(beat) - CUBE))
-                return swing(here, goal, smooth((beat - moment + over) / over))
+                # Where its top is without a zoom: a straight line there is under the roof, and so it is in any zoom.
+                x, y, top = swing(start, end, smooth((beat - moment + over) / over))
+                return x, y, max(FLOOR, tower.lens(top, beat) - CUBE)
             else:
                 break
+            start = end
         return here
 
     return where
@@ -58,9 +62,13 @@ def swing(start: Vector, end: Vector, u: float) -> Vector:
     return x, y + (OUTSIDE - y) * 4.0 * u * (1.0 - u), z
 
 
-def until(departs: float) -> Callable[[float], float]:
-    """1 as long as a tower carries the cube, or waits for it; the floor that the cube was grows when it has left."""
-    return lambda beat: 1.0 - ramp(beat, departs, 0.4)
+def carried(stays: Sequence[tuple[float, float]], beat: float) -> float:
+    """1 as long as a tower carries the cube, or waits for it; the floor that the cube was grows when it has left.
+
+    A stay is the beat on which the cube sets out for the tower, and that on which it leaves it.
+    """
+    _, departs = next((stay for stay in reversed(stays) if beat >= stay[0]), stays[0])
+    return 1.0 - ramp(beat, departs, 0.4)
 
 
 def quick_run(landings: Mapping[str, float], name: str) -> list[tuple[str, float]]:
@@ -99,9 +107,3 @@ def caption(lines: Sequence[str], said: Value) -> list[Item]:
 def lowered(items: Sequence[Item], pixels: float) -> list[Item]:
     """The items this many design pixels further down the frame."""
     return [replace(item, y=value_at(item.y, 0.0) + pixels) for item in items]  # type: ignore[type-var,attr-defined]
-
-
-def staircase(towers: Sequence[Tower], end: float) -> None:
-    """The whole ladder as a staircase of light: it dims, then lights up rung by rung, a sixteenth each, whole at `end`."""
-    for k, tower in enumerate(reversed(towers)):
-        tower.light = Track(1.0).to(0.3, end - 2.75, 0.75).to(1.0, end - 0.25 * k, 0.24, arrive)

@@ -104,7 +104,8 @@ class Line:
             return
         height = self.tower.lens(self.chart.z(rate.quantity.value), beat)
         lot = self.tower.lot
-        xs = np.arange(HALF_WIDTH, lot.x - 1.1, -0.4)
-        xs = xs[xs > HALF_WIDTH - (HALF_WIDTH - lot.x + 1.1) * shown]
+        right = min(HALF_WIDTH, lot.x + 1.5)  # short of the numerals at the frame's edge
+        xs = np.arange(right, lot.x - 1.1, -0.4)
+        xs = xs[xs > right - (right - lot.x + 1.1) * shown]
         a = np.column_stack([xs, np.full(len(xs), lot.y), np.full(len(xs), height)])
         world.add(Ribbons.of(a, a + np.array([0.24, 0.0, 0.0]), 0.06, TEXT, 0.95, 0.1))

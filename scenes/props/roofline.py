@@ -6,7 +6,7 @@ Heights and places are logarithmic, as on every roofline chart: one unit of `Cha
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -293,7 +293,9 @@ def decades(low: float, high: float) -> list[float]:
     return [10.0**k for k in range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)]
 
 
-def towers(data: Dataset, chart: Chart, rises: dict[str, Callable[[float], float]], lens: Lens = UNZOOMED) -> dict[str, Tower]:
+def towers(
+    data: Dataset, chart: Chart, rises: Mapping[str, Callable[[float], float]], lens: Lens = UNZOOMED
+) -> dict[str, Tower]:
     """A tower for each rung in `rises`, at its intensity; else evenly spaced, in order.
 
     A rung without a rate (it failed its check, or was not run) is a hollow footprint: it has no height to show. Rungs of nearly

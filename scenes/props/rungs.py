@@ -24,7 +24,8 @@ LIMITED = {
     True: ("math can go no faster", "math could go faster"),
     False: ("loads can come no faster", "loads could come faster"),
 }
-UNNAMED = {"tile_1d": "1D tiling", "tile_2d": "2D tiling"}
+WIDE = "vectorised"  # the rung whose threads load several values at once
+UNNAMED = {"tile_1d": "1D tiling", "tile_2d": "2D tiling", WIDE: "Vectorised loads"}
 WRAP, LINE = 42, 42  # letters a line of a rung's idea, design pixels from line to line
 MOST, LOW = 12.0, 0.4  # times that the scale is zoomed at most; the height at which it then begins
 LEVEL_NAMES = {"load_path": "SM load path", "l2": "L2", "dram": "DRAM", "l1": "L1"}

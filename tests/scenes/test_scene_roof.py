@@ -18,10 +18,9 @@ from measure import schema
 from measure.dataset import MEASUREMENTS, Dataset
 from measure.records import Ladder, Measurements, Verification
 from scenes import film
-from scenes.props.climb import climb
+from scenes.last_roof import Roof4
 from scenes.props.roofline import CUBE, FLOOR, HALF_WIDTH, HEIGHT, TOWER, Chart, decades, towers
 from scenes.props.rungs import roof_over
-from scenes.roof import Roof4
 from scenes.stage.passage import Context, Passage, Window
 
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
@@ -34,6 +33,11 @@ def dataset(tmp_path: Path, content: Measurements) -> Dataset:
     path = tmp_path / "changed.json"
     schema.save(content, path)
     return Dataset.open([path])
+
+
+def opened(spec: str, tmp_path: Path) -> Dataset:
+    """A file by name, or one of `gpus.KINDS`."""
+    return Dataset.open([gpus.write(spec, tmp_path / f"{spec}.json") if spec in gpus.KINDS else spec])
 
 
 def ladder(content: Measurements, changed: Ladder) -> Measurements:
@@ -189,18 +193,19 @@ def test_the_last_roof_climbs_to_the_best_verified_rung_and_the_ladder_lights_up
     end = scene.achieved()(scene.clock.beats)
     assert end is not None and end.of == f"{best['title']}, fp32"
     assert float(end.figure.numeral) == round(best["rate"]["value"] / document["roofs"]["fp32"]["measured"]["value"], 2)
-    last = scene.at(8, 3)  # on "sight", one after the other by sixteenths
-    lit = [[tower.light(last - 0.25 * back) > 0.99 for tower in scene.towers.values()] for back in range(len(rungs))]
+    last = scene.at(8, 3)  # on "sight", one after the other
+    lit = [[tower.light(last - back / 8) > 0.99 for tower in scene.towers.values()] for back in range(len(rungs))]
     assert lit == [[k <= len(rungs) - 1 - back for k in range(len(rungs))] for back in range(len(rungs))]
 
 
-def test_no_tower_of_the_last_roof_hides_the_cube() -> None:
-    """Once each beat at least half of the cube's box on the frame is magenta: some of a hexagon's corners are always free."""
-    scene = passage("roof-4", Dataset.open([H200]))
+@pytest.mark.parametrize("spec", [H200, "rtx-3090-published", "small"])
+def test_no_tower_of_the_last_roof_hides_the_cube(spec: str, tmp_path: Path) -> None:
+    """Twice each beat at least half of the cube's box on the frame is magenta: some of a hexagon's corners are always free."""
+    scene = passage("roof-4", opened(spec, tmp_path))
     assert isinstance(scene, Roof4) and scene.chart is not None
-    cube = climb(scene.chart, scene.towers, scene.rungs_before(), scene.land)
-    for beat in range(2, int(scene.closing())):
-        corners = np.array(cube(beat)) + CUBE * np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (0, 1)])
+    around = CUBE * np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (0, 1)])
+    for beat in np.arange(2.0, scene.closing(), 0.5):
+        corners = np.array(scene.cube(beat)) + around
         across, down = scene.view(beat).project(corners, 480, 270)[:, :2].T
         red, green, blue = np.moveaxis(paint(scene, beat)[..., :3].astype(int), 2, 0)
         magenta = (red > 80) & (green < 0.5 * red) & (blue > 0.5 * red)
