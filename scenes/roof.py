@@ -201,9 +201,15 @@ class Roof3(Roof):
     path = ROOF_3
 
     def close(self) -> None:
+        # The wall of sums is brought before the eye: the camera gives way, the towers dim behind it.
         super().close()
         assert self.chart is not None
-        story = Registers(self.data, self.cube, self.at, self.land.get("tile_2d") is not None)
+        lands = self.land.get("tile_2d") is not None
+        story = Registers(self.data, self.cube, self.at, lands, self.camera_at, self.chart.placed)
+        self.camera_at = story.camera
+        for tower in self.towers.values():
+            tower.light = story.dimmed
+        self.roof_line.shown, self.roof_line.hall.aside = story.dark, lambda beat: 1.0 + 0.28 * story.near(beat)
         self.prop(*story.walls())
         for shown, make in story.captions():
             self.text_later(shown, make)

@@ -23,7 +23,8 @@ EDGE = 2.54  # the wall's longer edge, world units
 GAP = 0.2  # of a cell's pitch
 OUTLINE = (4, 4)  # rows and columns drawn where nobody says how many there are
 AWAY = 2.6  # pitches from which a value comes
-WAVE = 0.04  # beats by which a cell is later than its neighbour
+RUN = 0.8  # beats in which a step's products light up, row after row
+ACROSS = 0.02  # beats by which a cell is later than its neighbour in the row
 
 
 def tile_of(rung: Rung | None) -> tuple[int, int] | None:
@@ -46,18 +47,19 @@ class Step:
 
 @dataclass(slots=True)
 class RegisterTile:
-    """The middle of the wall's left edge hangs `offset` from the thread's cube; `opened` 0..1 unfolds the wall out of the cube.
+    """The middle of the wall's left edge is at `place`; `opened` 0..1 unfolds the wall out of the thread's cube.
 
-    `columns` is how many of its columns there are at a beat (a fraction is one that grows); `hollow` draws it as an outline.
+    `columns` is how many of its columns there are at a beat (a fraction is one that grows); `solid` how many of them are known
+    from the file: the others are outlines.
     """
 
     tile: tuple[int, int]
     thread: Callable[[float], Vector]
-    offset: Vector
+    place: Callable[[float], Vector]
     opened: Callable[[float], float]
     columns: Callable[[float], float]
     steps: Sequence[Step]
-    hollow: bool = False
+    solid: int = 99
 
     @property
     def pitch(self) -> float:
@@ -65,7 +67,7 @@ class RegisterTile:
 
     def frame(self, beat: float) -> tuple[Vector, float, float]:
         """Centre, width and height of the wall at a beat, fully unfolded, world units: it grows to the right."""
-        x, y, z = (a + b for a, b in zip(self.thread(beat), self.offset, strict=True))
+        x, y, z = self.place(beat)
         wide = self.columns(beat) * self.pitch
         return (x + wide / 2, y, z), wide, self.tile[0] * self.pitch
 
@@ -87,24 +89,23 @@ class RegisterTile:
             return at - edge / 2, edge
 
         rows, cols = np.repeat(np.arange(len(zs)), count), np.tile(np.arange(count), len(zs))
-        heat, pop = self._worked(rows + cols, beat)
+        heat, pop = self._worked(rows * RUN / self.tile[0] + cols * ACROSS, beat)
         edge: Floats = pitch * (1.0 - GAP) * (1.0 + 0.22 * pop)
         size = np.column_stack([edge * grown[cols], edge, edge])
         centres = np.column_stack([xs[cols], np.full(len(cols), y), zs[rows]])
         dark, lit = np.array(mix(STEEL, EMBER, 0.8)), np.array(COMPUTE)
         colour = dark + (lit - dark) * heat[:, None]
         corner, size = place(centres, size)
-        glow = 0.0 if self.hollow else 0.6 * heat
-        world.add(Boxes.of(corner, size, colour, glow, 0.9, False, 0.28 if self.hollow else 1.0))
+        known = cols < self.solid
+        world.add(Boxes.of(corner, size, colour, 0.6 * heat * known, 0.9, False, np.where(known, 1.0, 0.28 + 0.36 * heat)))
         self._rays(world, source, (cx, y, cz), wide, high, opened)
-        if not self.hollow:
-            self._values(world, beat, xs, zs, y, place)
+        self._values(world, beat, xs, zs, y, place)
 
-    def _worked(self, late: NDArray[np.int64], beat: float) -> tuple[Floats, Floats]:
-        """How warm each cell is, 0..1, and how far it swells: a wave from the corner at which both kinds of values begin."""
+    def _worked(self, late: Floats, beat: float) -> tuple[Floats, Floats]:
+        """How warm each cell (N,) is, 0..1, and how far it swells, when it is `late` beats later than the first: row by row."""
         heat, pop = np.full(len(late), 0.16), np.zeros(len(late))
         for step in self.steps:
-            since = beat - step.adds - WAVE * late
+            since = beat - step.adds - late
             hit = np.where(since >= 0.0, np.exp(-np.maximum(since, 0.0) / 0.5), np.clip(1.0 + since / 0.12, 0.0, 1.0))
             heat, pop = np.maximum(heat, 0.46 * (since >= 0.0) + 0.5 * hit), np.maximum(pop, hit)
         return heat, pop
@@ -118,18 +119,22 @@ class RegisterTile:
         y: float,
         place: Callable[[Floats, Floats], tuple[Floats, Floats]],
     ) -> None:
-        """The cyan values of a step: the rows' come from the left, the columns' from above; as they are added they go in."""
-        pitch = self.pitch
+        """The cyan values of a step, from the left and from above: a row's goes in with its row, a column's with the last."""
+        pitch, count = self.pitch, len(zs)
         for step in self.steps:
-            there, gone = ramp(beat, step.reads - 0.75, 0.75, arrive), ramp(beat, step.adds, 0.6)
-            if there <= 0.0 or gone >= 1.0:
+            there = ramp(beat, step.reads - 0.75, 0.75, arrive)
+            begins = [step.adds + RUN * k / count for k in range(count)]
+            gone = np.array([ramp(beat, begin, 0.4) for begin in begins] + [ramp(beat, begins[-1], 0.4)] * len(xs))
+            if there <= 0.0 or gone.min() >= 1.0:
                 continue
-            far = AWAY * (1.0 - there) + 0.75 - 0.7 * gone
-            left = np.column_stack([np.full(len(zs), xs[0] - pitch * (0.5 + far)), np.full(len(zs), y), zs])
-            above = np.column_stack([xs, np.full(len(xs), y), np.full(len(xs), zs[0] + pitch * (0.5 + far))])
+            far = pitch * (0.5 + AWAY * (1.0 - there) + 0.75 - 0.7 * gone)
+            left = np.column_stack([xs[0] - far[:count], np.full(count, y), zs])
+            above = np.column_stack([xs, np.full(len(xs), y), zs[0] + far[count:]])
             centres = np.concatenate([left, above])
             corner, size = place(centres, np.full((len(centres), 3), pitch * (1.0 - GAP) * 0.8))
-            world.add(Boxes.of(corner, size, MEMORY, 0.6, 0.9, False, min(1.0, 2.0 * there) * (1.0 - gone)))
+            known = np.concatenate([np.full(count, self.solid > 0), np.arange(len(xs)) < self.solid])
+            alpha = min(1.0, 2.0 * there) * (1.0 - gone) * np.where(known, 1.0, 0.4)
+            world.add(Boxes.of(corner, size, MEMORY, 0.6 * known, 0.9, False, alpha))
 
     def _rays(self, world: World, source: Floats, centre: Vector, wide: float, high: float, opened: float) -> None:
         """Four lines from the thread to the wall's corners: whose registers these are."""
