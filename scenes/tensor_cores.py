@@ -162,9 +162,9 @@ class TensorCores(Passage):
     # ---- words ----------------------------------------------------------------------------------------------------------
 
     def say_the_rates(self) -> None:
-        """The best fp32 rung so far beside its beam; the best tensor rung once its tower stands."""
+        """The best fp32 rung so far; in its place, once its tower stands, the best tensor rung."""
         end = self.clock.beats + 9.0
-        slow, fast, landed = window(self.at(4, 3), self.tops - 0.25), window(self.at(4, 4), end), window(self.tops, end, 0.2)
+        slow, landed = window(self.at(4, 3), self.tops - 0.25, 0.2), window(self.tops, end, 0.2)
         if self.second is None:
             words = f"tensor cores not measured on {self.data.device.name}"
             until = self.tops - 0.25 if self.library else end
@@ -178,7 +178,6 @@ class TensorCores(Passage):
                 self.text(*equal.words(window(self.pulls + 1.75, until)))
             return
         self.text_later(slow, lambda: self.plain_rate(slow))
-        self.text_later(fast, lambda: [Text("on tensor cores", FACT, LEFT, 262, "left", fast)])
         self.text_later(landed, lambda: self.tensor_rate(landed))
 
     def plain_rate(self, shown: Callable[[float], float]) -> Sequence[Item]:
@@ -187,8 +186,9 @@ class TensorCores(Passage):
             return []
         rate = figure(reading, 1)
         return [
-            Number(rate, NUMBER.sized(58), LEFT, 476, "left", shown),
-            Text(f"{data_type(self.data, FP32)}, best so far, {rate.source}", SMALL, LEFT, 522, "left", shown),
+            Text("without tensor cores", FACT, LEFT, 262, "left", shown),
+            Number(rate, NUMBER, LEFT, 344, "left", shown),
+            Text(f"{data_type(self.data, FP32)}, best so far, {rate.source}", SMALL, LEFT, 392, "left", shown),
         ]
 
     def tensor_rate(self, shown: Callable[[float], float]) -> Sequence[Item]:
@@ -197,6 +197,7 @@ class TensorCores(Passage):
             return []
         rate, size = figure(self.read(self.peaks.key("rate")), 1), owned.value.problem.split(" x ")[0]
         return [
+            Text("on tensor cores", FACT, LEFT, 262, "left", shown),
             Number(rate, NUMBER.coloured(COMPUTE), LEFT, 344, "left", shown),
             Text(f"{rate.source} · {data_type(self.data, BF16)} GEMM {size}³", SMALL, LEFT, 392, "left", shown),
         ]

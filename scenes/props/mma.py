@@ -287,7 +287,7 @@ def arithmetic(tensor: Tensor, starts: float, single: float, ends: float) -> lis
     cells = " × ".join(str(a // b) for a, b in zip((shape.m, shape.n), tensor.cells[:2], strict=True))
     alone = FMA_FLOP * shape.warps  # the same warps, an FMA each: what the one instruction is set against
     times = f"{shape.flop // alone:,}".replace(",", " ")
-    fma = "in one fp32 FMA of a warp" if shape.warps == 1 else "in an fp32 FMA of each warp"
+    fma = "in one FMA of a warp" if shape.warps == 1 else "in an FMA of each warp"  # fp32, as its card says
 
     def counted(beat: float) -> str:
         return f"{round(shape.flop * ramp(beat, meet, 1.0, arrive)):,} FLOP".replace(",", " ")
@@ -300,8 +300,8 @@ def arithmetic(tensor: Tensor, starts: float, single: float, ends: float) -> lis
         ("in one instruction", SMALL, 1824, 310, "right", done),
         (f"{alone} FLOP", NUMBER.sized(64), 1824, 394, "right", beside),
         (fma, SMALL, 1824, 442, "right", beside),
-        (f"× {times} the work,", SMALL.coloured(TEXT), 1824, 502, "right", fair),
-        ("though it takes longer", SMALL.coloured(TEXT), 1824, 544, "right", fair),
+        (f"× {times} the work,", FACT, 1824, 506, "right", fair),
+        ("though it takes longer", SMALL.coloured(TEXT), 1824, 550, "right", fair),
     ]
     texts = [Text(words, style, x, y, align, seen) for words, style, x, y, align, seen in lines]
     return [*texts, Text(counted, NUMBER.sized(64).coloured(COMPUTE), 1824, 262, "right", done, kind="clock")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -11,36 +12,33 @@ from typing import Any
 
 import numpy as np
 import pytest
-from manim import tempconfig
 
-from audio import tracks
-from measure.dataset import MEASUREMENTS, Dataset
+from measure.dataset import MEASUREMENTS
 from measure.records import Build, Rung
 from scenes import film
 from scenes.props.instruction import FMA_FLOP, MMA_SYNC, Instruction, instruction_of
 from scenes.props.mma import CELL, Equal, Tensor, WarpLanes
 from scenes.props.roofline import Tower
 from scenes.props.second_roof import SecondRoof
-from scenes.stage.overlay import Placed
 from scenes.stage.palette import THREAD
-from scenes.stage.passage import Context, Window
-from scenes.stage.world import Boxes, World
 from scenes.tensor_cores import TensorCores
 
-WIDTH, HEIGHT = 320, 180
+sys.path.insert(0, str(Path(__file__).parent / "helpers"))
+import staging
+from staging import placed, texts
+
 LANDS, MEETS, FMA, FALLS, TOPS = 2.0, 6.0, 8.0, 10.0, 18.0  # "-struc-", "time", bar 3, its third beat, "climb"
 
 
 def staged(*specs: str | Path) -> TensorCores:
-    scene = TensorCores(Context.of(Dataset.open(specs), tracks.default().timeline, film.row("tensor-cores")), Window(0, 0))
-    scene.setup()
-    scene.construct()
+    scene = staging.staged("tensor-cores", *specs)
+    assert isinstance(scene, TensorCores)
     return scene
 
 
 @pytest.fixture(autouse=True)
 def small(tmp_path: Path) -> Iterator[None]:
-    with tempconfig({"pixel_width": WIDTH, "pixel_height": HEIGHT, "frame_rate": 30, "media_dir": str(tmp_path)}):
+    with staging.small_frames(320, 180, media=tmp_path):
         yield
 
 
@@ -89,16 +87,8 @@ def landed(scene: TensorCores, record: Any) -> Any:
     return max(rungs, key=lambda item: item["rate"]["value"])["rate"]
 
 
-def boxes(scene: TensorCores, beat: float, only: object = None) -> Boxes:
-    world = World()
-    for item in scene.props if only is None else [only]:
-        item.draw(world, beat)  # type: ignore[attr-defined]
-    return world.all_boxes()
-
-
-def texts(scene: TensorCores, beat: float) -> list[Placed]:
-    scene.paint(scene.clock.frame(beat), np.zeros((HEIGHT, WIDTH), np.uint32))
-    return [placed for placed in scene.placed if placed.opacity > 0.5]
+def boxes(scene: TensorCores, beat: float, only: object = None) -> Any:
+    return staging.boxes(scene, beat, None if only is None else [only])
 
 
 def rung(entry: str, *options: str) -> Rung:
@@ -179,27 +169,30 @@ def test_exactly_one_cube_is_magenta(files: tuple[str, ...]) -> None:
 
 
 def test_the_block_is_named_by_its_shape(by_mma: TensorCores) -> None:
-    assert {"mma.sync m16n8k16", "32 lanes of one warp", "A  16 × 16", "B  16 × 8"} <= {p.text for p in texts(by_mma, 4.0)}
-    assert {"4 096 FLOP", "64 FLOP", "× 64 the work,", "though it takes longer"} <= {p.text for p in texts(by_mma, 10.0)}
-    assert "C  16 × 8" in {p.text for p in texts(by_mma, 5.5)}
+    assert {"mma.sync m16n8k16", "32 lanes of one warp", "A  16 × 16", "B  16 × 8"} <= texts(by_mma, 4.0)
+    assert {"4 096 FLOP", "64 FLOP", "× 64 the work,", "though it takes longer"} <= texts(by_mma, 10.0)
+    assert "C  16 × 8" in texts(by_mma, 5.5)
 
 
 def test_figures_are_the_files(scene: TensorCores, record: Any) -> None:
-    assert {rate_of(landed(scene, record), 1), "fp32, best so far, measured"} <= {p.text for p in texts(scene, 15.0)}
+    plain = {"without tensor cores", rate_of(landed(scene, record), 1), "fp32, best so far, measured"}
+    for beat in (15.0, 17.0):  # what is said of fp32 stands under no heading of the other
+        assert plain <= texts(scene, beat) and "on tensor cores" not in texts(scene, beat)
+    assert "on tensor cores" in texts(scene, 18.2) and not plain & texts(scene, 18.2)
     ladder, roofs, over = record["ladders"]["gemm_bf16"], record["roofs"], roof_over(record)
     own = {rate_of(roofs[name]["measured"]) for name in (over, ladder["math_roof"])}
-    assert own <= {p.text for p in texts(scene, 17.0)}
+    assert own <= texts(scene, 17.0)
     size = ladder["problem"].split(" x ")[0]
-    assert {rate_of(best(record)["rate"], 1), f"measured · bf16 GEMM {size}³"} <= {p.text for p in texts(scene, 18.2)}
+    assert {rate_of(best(record)["rate"], 1), f"measured · bf16 GEMM {size}³"} <= texts(scene, 18.2)
     line = max(ladder["lines"], key=lambda item: item["rate"]["value"])
-    assert {rate_of(line["rate"]), f"{line['title']}, measured", *own} <= {p.text for p in texts(scene, 21.5)}
+    assert {rate_of(line["rate"]), f"{line['title']}, measured", *own} <= texts(scene, 21.5)
 
 
 def test_no_tower_and_no_figure_of_a_rung_that_the_film_has_not_landed(scene: TensorCores, record: Any) -> None:
     """The best fp32 rung of all is the last chorus's news: neither its rate nor its tower is here."""
     final, known = best(record, "gemm_fp32")["rate"], landed(scene, record)
     assert final["value"] > known["value"], "the last chorus climbs further"
-    assert not any(rate_of(final, 1) in {p.text for p in texts(scene, float(beat))} for beat in np.arange(12.0, 24.0, 1.0))
+    assert not any(rate_of(final, 1) in texts(scene, float(beat)) for beat in np.arange(12.0, 24.0, 1.0))
     assert scene.chart is not None and scene.tower is not None
     tops = [prop.lot.top for prop in scene.props if isinstance(prop, Tower) and prop is not scene.tower]
     assert tops and max(tops) == pytest.approx(scene.chart.z(known["value"]))
@@ -210,7 +203,7 @@ def test_no_rate_of_no_rung_is_written_while_the_tower_rises(scene: TensorCores,
         rate_of(record["roofs"][name]["measured"]) for name in (roof_over(record), record["ladders"]["gemm_bf16"]["math_roof"])
     }
     for beat in (15.5, 16.5, 17.5):
-        rates = {p.text for p in texts(scene, beat) if p.text.endswith("TFLOP/s") and p.kind != "axis"}
+        rates = {p.text for p in placed(scene, beat) if p.text.endswith("TFLOP/s") and p.kind != "axis"}
         assert rates <= roofs | {rate_of(landed(scene, record), 1)}
 
 
@@ -253,7 +246,7 @@ def test_a_rung_past_the_mma_roof_is_beside_the_library_and_under_the_datasheets
     shown = made.achieved()(TOPS)
     assert shown is not None and shown.figure.text == "1.02"
     assert (shown.heading, shown.peak) == ("RATE / LIBRARY", "of cuBLAS bf16, measured")
-    said = {p.text for p in texts(made, 21.5)}
+    said = texts(made, 21.5)
     assert {f"{sheet:.0f} TFLOP/s", "bf16 peak, datasheet", "650 TFLOP/s", "by mma.sync, measured", "690 TFLOP/s"} <= said
     assert "1.02" in said
 
@@ -265,7 +258,7 @@ def test_a_roof_of_its_own_instruction_is_used(record: Any, tmp_path: Path) -> N
     shown = made.achieved()(TOPS)
     assert shown is not None and shown.figure.text == "0.88" and shown.peak == "of the wgmma roof, measured"
     assert made.second is not None and made.second.peak == 800.0
-    said = {p.text for p in texts(made, 19.0)}
+    said = texts(made, 19.0)
     assert {"800 TFLOP/s", "by wgmma, measured", "650 TFLOP/s", "by mma.sync, measured"} <= said
 
 
@@ -289,9 +282,9 @@ def test_another_instruction_is_drawn_with_its_own_shape(record: Any, tmp_path: 
     product = boxes(made, 9.5, made.lanes).size[-32:]  # a cell is 4 x 16 values, a product of an FMA one
     assert product[:, 0] / product[:, 1] == pytest.approx(16 / 4)
     assert boxes(made, 9.5, made.tensor).size[-256:, 0].mean() / product[:, 0] == pytest.approx(4)
-    assert {"wgmma m64n256k16", "128 lanes of 4 warps", "a cell: 4 × 16 values"} <= {p.text for p in texts(made, 3.0)}
-    said = {p.text for p in texts(made, 10.0)}  # 2 x 64 x 256 x 16; 4 warps of 32 lanes, an FMA each: 2 x 128
-    assert {"524 288 FLOP", "256 FLOP", "in an fp32 FMA of each warp", "× 2 048 the work,"} <= said
+    assert {"wgmma m64n256k16", "128 lanes of 4 warps", "a cell: 4 × 16 values"} <= texts(made, 3.0)
+    said = texts(made, 10.0)  # 2 x 64 x 256 x 16; 4 warps of 32 lanes, an FMA each: 2 x 128
+    assert {"524 288 FLOP", "256 FLOP", "in an FMA of each warp", "× 2 048 the work,"} <= said
 
 
 def test_a_librarys_rate_above_the_beam_is_told_where_there_is_no_ladder_of_tensor_cores(tmp_path: Path) -> None:
@@ -299,15 +292,15 @@ def test_a_librarys_rate_above_the_beam_is_told_where_there_is_no_ladder_of_tens
     (line,) = record["ladders"]["gemm_fp32"]["lines"]
     told = {f"{line['rate']['value']:.1f} TFLOP/s", line["title"], f"{line['rate']['source']} · the dashed line"}
     made = staged("rtx-3090-published")
-    assert told <= {p.text for p in texts(made, 20.0)} and not told & {p.text for p in texts(made, 17.0)}
-    assert not any("not measured" in p.text for p in texts(made, 20.0)), "a rate is known"
+    assert told <= texts(made, 20.0) and not told & texts(made, 17.0)
+    assert not any("not measured" in words for words in texts(made, 20.0)), "a rate is known"
     ((mark, _),) = made.library
     assert made.chart is not None
     assert mark.point(20.0)[2] > made.chart.z(made.chart.peak), "its line lies above the beam"
     line["rate"]["value"] = 0.9 * made.chart.peak  # under the beam it belongs to the last roof
     path = tmp_path / "under.json"
     path.write_text(json.dumps(record))
-    assert not staged(path).library and any("not measured" in p.text for p in texts(staged(path), 20.0))
+    assert not staged(path).library and any("not measured" in words for words in texts(staged(path), 20.0))
 
 
 def test_without_a_rate_the_work_of_one_instruction_is_laid_out_in_fmas() -> None:
@@ -316,13 +309,11 @@ def test_without_a_rate_the_work_of_one_instruction_is_laid_out_in_fmas() -> Non
     equal = next(prop for prop in made.props if isinstance(prop, Equal))
     sides = []
     for beat in (13.5, 14.1, 14.8, 23.0):
-        world = World()
-        equal.draw(world, beat)
-        sides.append(sum(len(batch.a) for batch in world.ribbons))
+        sides.append(sum(len(batch.a) for batch in staging.world_at(made, beat, [equal]).ribbons))
     assert sides == [0, 4 * 8, 4 * 32, 4 * 64], "four sides each"
     equal_to = {"as many FLOP as one mma.sync", "by their shapes, no rate"}
-    assert {"64 of 64 FMA", *equal_to} <= {p.text for p in texts(made, 17.0)}
-    early = {p.text for p in texts(made, 15.2)}
+    assert {"64 of 64 FMA", *equal_to} <= texts(made, 17.0)
+    early = texts(made, 15.2)
     assert any(words.endswith("of 64 FMA") for words in early) and not equal_to & early, "said only once it is true"
     wide = Equal(made.foot, Instruction("wgmma", 64, 256, 16, 4), equal.beats)
     assert (wide.drawn(23.0), wide.counted(23.0)) == (64, 2 * 64 * 256 * 16 // 64), "an outline may stand for several"
@@ -337,18 +328,18 @@ def test_a_library_above_the_beam_was_issued_by_another_instruction(by_mma: Tens
             line["rate"] = {"value": factor * roof, "unit": "TFLOP/s", "source": "measured"}
         path = tmp_path / "line.json"
         path.write_text(json.dumps(cut))
-        assert words in {p.text for p in texts(staged(path), 21.5)}
+        assert words in texts(staged(path), 21.5)
 
 
 def test_what_nobody_measured_is_said(record: Any, tmp_path: Path) -> None:
     made = staged("rtx-3090-published")
     assert made.second is None and made.tower is None
-    assert "tensor cores not measured on NVIDIA GeForce RTX 3090" in {p.text for p in texts(made, 16.0)}
-    assert not any("best so far" in p.text for p in texts(made, 15.0)), "no rate beside nothing that it is compared with"
+    assert "tensor cores not measured on NVIDIA GeForce RTX 3090" in texts(made, 16.0)
+    assert not any("best so far" in words for words in texts(made, 15.0)), "no rate beside nothing that it is compared with"
     bare = {key: record[key] for key in ("schema", "device", "run")}
     path = tmp_path / "bare.json"
     path.write_text(json.dumps(bare))
     made = staged(path)
-    assert made.chart is None and "tensor cores not measured on NVIDIA H200" in {p.text for p in texts(made, 16.0)}
+    assert made.chart is None and "tensor cores not measured on NVIDIA H200" in texts(made, 16.0)
     walls = [len(boxes(made, beat, made.tensor).origin) for beat in (5.5, 22.0)]
     assert walls[0] == walls[1] > 3 * 128, "without a hall the tile stays in the picture"
