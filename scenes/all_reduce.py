@@ -29,6 +29,7 @@ LEFT, RIGHT = 96, 1824
 LINE_1, LINE_2, LINE_3 = 268, 318, 366  # baselines of a phase's name and of what explains it
 BIG, FINE, FINER = 300, 352, 398  # baselines of a number and of the lines under it
 OUTLINED = 4  # GPUs of a ring that nobody measured
+SENT = "each GPU sends 2(N − 1)/N of its buffer"  # that over the time is bus bandwidth (nccl-tests, doc/PERFORMANCE.md)
 
 
 class AllReduce(Passage):
@@ -51,7 +52,7 @@ class AllReduce(Passage):
         steps, real = self._steps(owned), None if owned else 1
         split = Track(0.0).to(1.0, self.at(*self.parts), 0.3, overshoot)
         begin, count, hush = self.at(*self.found) + 0.5, self.at(*self.count), self.at(*self.hush)
-        stream = Track(0.0).to(1.0 if owned else 0.4, begin + 0.5, 0.5).to(0.25, count + 0.25, 0.5).to(0.0, hush + 0.5, 0.75)
+        stream = Track(0.0).to(1.0 if owned else 0.7, begin + 0.5, 0.5).to(0.25, count + 0.25, 0.5).to(0.0, hush + 0.5, 0.75)
         device, counts = owned.device if owned else self.data.device, spread(steps.ranks, count, hush)
         self.ring: Ring = self.prop(Scenery(self._light), Ring(device, steps, split, stream, self._share, real, counts))
         self.prop(Tied(self.ring))
@@ -72,6 +73,7 @@ class AllReduce(Passage):
             shown = Track(0.0).to(1.0, self.at(1, 3), 0.5).to(0.0, hush + 0.75, 0.5)
             self.text(Text("all-reduce not measured", FACT, LEFT, LINE_1, opacity=shown))
             self.text(Text(f"on {self.data.device.name}", LABEL, LEFT, LINE_2, opacity=shown))
+            self.text(Text(SENT, SMALL.coloured(TEXT), LEFT, LINE_1 + 120, opacity=window(begin, count, 0.4)))
             held = window(count, hush + 0.75, 0.4)
             self.text(Text("each GPU would hold the same sum", SMALL.coloured(TEXT), LEFT, LINE_1 + 120, opacity=held))
         self.finish()
@@ -125,15 +127,16 @@ class AllReduce(Passage):
         """Keys of the camera: where it looks, distance, azimuth and elevation."""
         rx = self.ring.radii[0]
         far = (max(rx, 6.2) + EDGE) / 11.4
-        aside, turn = (-0.3, 1.0) if self.ring.real is None else (-1.2, -1.0)  # the only sign is at the right, behind
+        # of an outlined ring the only sign is at the right, behind; more is written over it, and its front is nearer
+        aside, turn, lower, back = (-0.3, 1.0, 0.0, 0.0) if self.ring.real is None else (-1.2, -1.0, 0.5, 6.0)
         last, first = cube.centre(self.clock.beats), cube.centre(0.0)
         path = Path([
-            (self.at(1), (first[0] * 0.80, first[1] - 0.2, 2.2, 12.5, 32.0, 10.0)),
-            (self.at(1, 4), (first[0] * 0.65, first[1] - 0.3, 2.2, 13.5, 27.0, 12.0)),
-            (self.at(2, 3), (aside, -0.5, 1.4 * far, 28.5 * far, 8.0 * turn, 25.0)),
-            (self.at(3, 3), (aside, -0.5, 1.4 * far, 28.0 * far, -4.0 * turn, 25.0)),
-            (self.at(4, 3), (aside, -0.4, 1.8 * far, 29.5 * far, -5.0 * turn, 22.0)),
-            (self.at(5, 1), (aside, -0.4, 2.1 * far, 29.0 * far, -5.0 * turn, 20.0)),
+            (self.at(1), (first[0] * 0.80, first[1] - 0.2, 1.7 - lower, 12.5 + back, 32.0, 10.0)),
+            (self.at(1, 4), (first[0] * 0.65, first[1] - 0.3, 1.7 - lower, 13.5 + back, 27.0, 11.0)),
+            (self.at(2, 3), (aside, -0.5, 1.4 * far + lower, 28.5 * far, 8.0 * turn, 25.0)),
+            (self.at(3, 3), (aside, -0.5, 1.4 * far + lower, 28.0 * far, -4.0 * turn, 25.0)),
+            (self.at(4, 3), (aside, -0.4, 1.8 * far + lower, 29.5 * far, -5.0 * turn, 22.0)),
+            (self.at(5, 1), (aside, -0.4, 2.1 * far + lower, 29.0 * far, -5.0 * turn, 20.0)),
             (self.at(5, 3), (aside, -0.2, 2.6 * far, 26.0 * far, -4.0 * turn, 20.0)),
             (self.at(6, 2), (aside, -0.2, 2.7 * far, 25.0 * far, 0.0, 19.0)),
             (self.at(6, 3), (last[0] * 0.3, last[1] * 0.3, 2.6 * far, 21.0 * far, 4.0, 16.0)),
@@ -155,9 +158,9 @@ class AllReduce(Passage):
         def count() -> Sequence[Item]:
             gpus = figure(self.read("all_reduce.gpus"), 0, "GPUs")
             return [
-                Number(gpus, NUMBER, LEFT, BIG + 12, "left", shown),
-                Text(f"in one server · {gpus.source}", SMALL, LEFT, FINE + 12, "left", shown),
-                Text("each has its own numbers, all need their sum", SMALL.coloured(TEXT), LEFT, FINER + 12, "left", shown),
+                Number(gpus, NUMBER, LEFT, BIG - 24, "left", shown),
+                Text(f"in one server · {gpus.source}", SMALL, LEFT, FINE - 24, "left", shown),
+                Text("each has its own numbers, all need their sum", SMALL.coloured(TEXT), LEFT, FINER - 24, "left", shown),
             ]
 
         self.text_later(shown, count)
@@ -172,7 +175,7 @@ class AllReduce(Passage):
             shown, named = window(begin, end, 0.4), window(max(begin, self.at(2, 2.5)), end, 0.4)
             self.text(Text(title, FACT, LEFT, LINE_1 + lower, opacity=named))
             self.text(Text(words, SMALL, LEFT, LINE_2 + lower, opacity=named))
-            self.text(Text(f"2(N − 1) steps{_pace(arrives)}", SMALL, RIGHT, LINE_2 + 16, "right", shown))
+            self.text(Text(f"2(N − 1) for N GPUs{_pace(arrives)}", SMALL, RIGHT, LINE_2 + 16, "right", shown))
 
         def step(beat: float) -> str:
             done, flying = steps.at(beat)
@@ -187,7 +190,7 @@ class AllReduce(Passage):
         if not key:
             return
         sent, bright = key.endswith(".ring"), SMALL.coloured(TEXT)
-        meaning = "what each GPU passes on, all at once" if sent else "to compare by: no rate on a wire"
+        meaning = SENT if sent else "to compare by: no rate on a wire"
         switched = "nvls" in owned.value.bus_bandwidth  # NVLink SHARP: the switch itself can add up, so there is one
         shown = window(begin, end, 0.4)
 

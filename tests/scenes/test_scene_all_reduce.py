@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
@@ -10,18 +11,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from manim import tempconfig
 
-from audio.timeline import Timeline
 from kernels.all_reduce import schedule
-from measure.dataset import MEASUREMENTS, Dataset
+from measure.dataset import MEASUREMENTS
 from measure.records import Device
-from scenes.all_reduce import AllReduce
+from scenes.all_reduce import SENT, AllReduce
 from scenes.props.ring import BAND, FOOT, RAIL, TALL, WIDE, Ring, Steps, spread
 from scenes.stage.overlay import Placed
 from scenes.stage.palette import COMPUTE, THREAD
-from scenes.stage.passage import Context, Passage, Window
 from scenes.stage.world import World
+
+sys.path.insert(0, str(Path(__file__).parent / "helpers"))
+from staging import boxes, placed, small_frames, staged, world_at
 
 WIDTH, HEIGHT = 480, 270
 SERVER = "hgx-h100-published"
@@ -104,7 +105,7 @@ def test_amber_is_where_something_is_added_and_nowhere_else(ranks: int) -> None:
 
 @pytest.fixture(autouse=True)
 def small(tmp_path: Path) -> Iterator[None]:
-    with tempconfig({"pixel_width": WIDTH, "pixel_height": HEIGHT, "frame_rate": 30, "media_dir": str(tmp_path / "media")}):
+    with small_frames(WIDTH, HEIGHT, media=tmp_path / "media"):
         yield
 
 
@@ -124,31 +125,24 @@ def server(folder: Path, gpus: int, run: bool = False, link: bool = True) -> Pat
     return path
 
 
-def passage(specs: list[str | Path], monkeypatch: pytest.MonkeyPatch) -> AllReduce:
-    """The scene with all its props and texts, at 120 BPM."""
-    timeline = Timeline("test", 12.0, tuple(k / 2 for k in range(25)), tuple(range(0, 25, 4)))
-    monkeypatch.setattr(Passage, "achieved", lambda self: lambda beat: None)
-    scene = AllReduce(Context(Dataset.open(specs), timeline, 1, 6), Window(0, 0))
-    scene.setup()
-    scene.construct()
+def passage(*specs: str | Path) -> AllReduce:
+    """The scene with all its props and texts."""
+    scene = staged("all-reduce", *specs)
+    assert isinstance(scene, AllReduce)
     return scene
 
 
 def texts(scene: AllReduce, beat: float) -> list[Placed]:
-    scene.paint(scene.clock.frame(beat), np.zeros((HEIGHT, WIDTH), np.uint32))
-    return [placed for placed in scene.placed if placed.opacity > 0.1]
+    return placed(scene, beat, 0.1)
 
 
 def magenta(scene: AllReduce, beat: float) -> int:
-    world = World()
-    for prop in scene.props:
-        prop.draw(world, beat)
-    return int((np.abs(world.all_boxes().color - np.array(THREAD)).max(axis=1) < 1e-3).sum())
+    return int((np.abs(boxes(scene, beat).color - np.array(THREAD)).max(axis=1) < 1e-3).sum())
 
 
 @pytest.mark.parametrize("gpus", [2, 4, 8])
-def test_the_ring_has_the_records_gpus_and_one_thread(gpus: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = passage([server(tmp_path, gpus)], monkeypatch)
+def test_the_ring_has_the_records_gpus_and_one_thread(gpus: int, tmp_path: Path) -> None:
+    scene = passage(server(tmp_path, gpus))
     assert len(scene.ring.centres) == gpus
     for beat in np.arange(0.0, 24.0, 1.4):
         assert magenta(scene, float(beat)) == 1
@@ -162,45 +156,46 @@ def test_the_ring_has_the_records_gpus_and_one_thread(gpus: int, tmp_path: Path,
     assert gpus < 8 or np.ptp(scene.camera_at(13.0).project(reach, 1920, 1080)[:, 0]) + 300 >= 0.6 * 1920
 
 
-def test_figures_are_the_records_and_its_kind_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_are_the_records_and_its_kind_is_said(tmp_path: Path) -> None:
     told = {}
     for name, spec in (("published", SERVER), ("measured", server(tmp_path, 4, run=True))):
-        scene = passage([spec], monkeypatch)
+        scene = passage(spec)
         told[name] = {placed.text for beat in (2.0, 17.0) for placed in texts(scene, beat)}
         assert {claim.key for claim in scene.log.claims} == {
             "all_reduce.gpus", "all_reduce.bus_bandwidth.ring", "all_reduce.link_one_way"
         }  # fmt: skip
-    assert {"8 GPUs", "370 GB/s", "450 GB/s", "bus bandwidth, ring · published",
+    assert {"8 GPUs", "370 GB/s", "450 GB/s", "bus bandwidth, ring · published", SENT,
             "NVIDIA HGX H100, 8 GPUs · published figures"} <= told["published"]  # fmt: skip
+    assert "2(N − 1)/N" in SENT  # what a rank of a ring sends, of its buffer (nccl-tests, doc/PERFORMANCE.md)
     switch = "the ring is the order; wires meet in a switch"  # of a record that knows of NVLink SHARP
     assert switch in told["published"] and switch not in told["measured"]
     assert {"4 GPUs", "90 GB/s", "bus bandwidth, ring · measured 2026-01-02",
             "Test server · measured 2026-01-02"} <= told["measured"]  # fmt: skip
 
 
-def test_the_foot_line_says_whose_figures_these_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_foot_line_says_whose_figures_these_are() -> None:
     """The film's own GPU stands there only where there are no figures of another."""
-    both = passage(["nvidia-h200", SERVER], monkeypatch)
+    both = passage("nvidia-h200", SERVER)
     for beat in (2.0, 13.0, 20.0):
         words = {placed.text for placed in texts(both, beat)}
         assert "NVIDIA HGX H100, 8 GPUs · published figures" in words
         assert not any("measured" in line or "H200" in line for line in words)
-    alone = {placed.text for placed in texts(passage(["nvidia-h200"], monkeypatch), 13.0)}
+    alone = {placed.text for placed in texts(passage("nvidia-h200"), 13.0)}
     assert any(line.startswith("NVIDIA H200 · measured 20") for line in alone)
 
 
-def test_a_link_is_as_full_as_the_bus_bandwidth_is_of_its_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = passage([SERVER], monkeypatch)
+def test_a_link_is_as_full_as_the_bus_bandwidth_is_of_its_rate(tmp_path: Path) -> None:
+    scene = passage(SERVER)
     world = World()
     scene.ring.draw(world, 18.0)
     widest = max(float(batch.width.max()) for batch in world.ribbons)
     assert widest == pytest.approx(BAND * 370 / 450, rel=1e-4)
-    unknown = passage([server(tmp_path, 8, link=False)], monkeypatch)
+    unknown = passage(server(tmp_path, 8, link=False))
     assert unknown._share() is None and not any("450" in placed.text for placed in texts(unknown, 18.0))
 
 
-def test_without_a_record_the_ring_runs_in_outline_and_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = passage(["rtx-3090-published"], monkeypatch)
+def test_without_a_record_the_ring_runs_in_outline_and_nothing_is_claimed() -> None:
+    scene = passage("rtx-3090-published")
     words = {placed.text for placed in texts(scene, 8.0)}
     assert {"all-reduce not measured", "on NVIDIA GeForce RTX 3090"} <= words
     world, later = World(), World()
@@ -213,10 +208,25 @@ def test_without_a_record_the_ring_runs_in_outline_and_nothing_is_claimed(monkey
     assert scene.ring.rider(4.0) != scene.ring.rider(8.0) and magenta(scene, 8.0) == 1
     assert not any("GB/s" in placed.text for beat in (8.0, 12.0, 17.0, 20.0) for placed in texts(scene, beat))
     assert not scene.log.claims
+    assert SENT in {placed.text for placed in texts(scene, 16.0)}  # true of every ring, so no outline stands without a word
 
 
-def test_ranks_of_one_gpu_are_no_links(monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = passage(["nvidia-h200"], monkeypatch)
+def test_the_song_stands_on_no_gpus_buffer() -> None:
+    """While the buffers part, nothing that shines is behind the words that are sung."""
+    for scene in (passage(SERVER), passage("rtx-3090-published")):
+        ring = scene.ring
+        for beat in (0.0, 1.5, 3.0):
+            feet = np.column_stack([ring.centres[:, 0], ring.centres[:, 1] + RAIL, np.full(ring.ranks, FOOT)])
+            flat = scene.camera_at(beat).project(feet, 1920, 1080)
+            words = [text for text in texts(scene, beat) if text.kind == "lyric"]
+            assert words and flat[:, 2].min() > 0.0
+            top = min(text.top for text in words) * 1080 / HEIGHT
+            inside = (flat[:, 0] > 0) & (flat[:, 0] < 1920)
+            assert flat[inside, 1].max() < top, beat
+
+
+def test_ranks_of_one_gpu_are_no_links() -> None:
+    scene = passage("nvidia-h200")
     assert scene.data.has("virtual_all_reduce") and scene.ring.real == 1
 
 
@@ -230,12 +240,10 @@ def test_copies_are_held_up_in_turn_from_the_first_beat_to_the_last(ranks: int) 
 
 
 @pytest.mark.parametrize("gpus", [2, 4, 8])
-def test_the_count_is_that_of_the_copies_held_up_and_ends_on_the_hush(
-    gpus: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_count_is_that_of_the_copies_held_up_and_ends_on_the_hush(gpus: int, tmp_path: Path) -> None:
     file = server(tmp_path, gpus, run=True)
     told = int(json.loads(file.read_text())["all_reduce"]["gpus"]["value"])
-    scene = passage([file], monkeypatch)
+    scene = passage(file)
     feet = scene.ring.foot(np.arange(gpus), np.zeros(gpus, np.int64))
     seen = []
     for beat in (18.3, 18.9, 20.3, 21.4, 22.35):
@@ -252,15 +260,13 @@ def test_the_count_is_that_of_the_copies_held_up_and_ends_on_the_hush(
     assert seen[:2] == [0, 1] and seen[-1] == told and seen == sorted(seen)
 
 
-def test_the_thread_ties_all_copies_and_the_last_two_bars_never_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_thread_ties_all_copies_and_the_last_two_bars_never_rest() -> None:
     gpus = int(json.loads((MEASUREMENTS / f"{SERVER}.json").read_text())["all_reduce"]["gpus"]["value"])
-    scene = passage([SERVER], monkeypatch)
+    scene = passage(SERVER)
     feet = {tuple(foot[:2].round(3)) for foot in scene.ring.foot(np.arange(gpus), np.zeros(gpus, np.int64))}
     before = None
     for beat in np.arange(18.75, 24.0, 0.25):
-        world = World()
-        for prop in scene.props:
-            prop.draw(world, float(beat))
+        world = world_at(scene, float(beat))
         ribbons, camera = world.all_ribbons(), scene.camera_at(float(beat))
         drawn = (camera.eye, ribbons.a.tobytes(), ribbons.b.tobytes())
         assert drawn != before, f"beat {beat}"
@@ -271,10 +277,8 @@ def test_the_thread_ties_all_copies_and_the_last_two_bars_never_rest(monkeypatch
 
 
 @pytest.mark.parametrize("gpus", [2, 4, 8])
-def test_no_sign_stands_behind_another_gpus_buffer_or_out_of_the_frame(
-    gpus: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scene = passage([server(tmp_path, gpus)], monkeypatch)
+def test_no_sign_stands_behind_another_gpus_buffer_or_out_of_the_frame(gpus: int, tmp_path: Path) -> None:
+    scene = passage(server(tmp_path, gpus))
     for beat in np.arange(6.0, 21.1, 1.0):
         camera = scene.camera_at(float(beat))
         for rank, (plane, _) in enumerate(scene._ranks()):
@@ -295,12 +299,12 @@ def test_no_sign_stands_behind_another_gpus_buffer_or_out_of_the_frame(
             assert hidden.mean() <= 0.2, f"beat {beat}: GPU {rank} is hidden by {hidden.mean():.0%}"
 
 
-def test_another_algorithms_bus_bandwidth_is_no_rate_on_a_wire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_algorithms_bus_bandwidth_is_no_rate_on_a_wire(tmp_path: Path) -> None:
     file = server(tmp_path, 8)
     document: Any = json.loads(file.read_text())
     del document["all_reduce"]["bus_bandwidth"]["ring"]
     file.write_text(json.dumps(document))
-    scene = passage([file], monkeypatch)
+    scene = passage(file)
     words = {placed.text for placed in texts(scene, 17.0)}
     told, link = (document["all_reduce"][key] for key in ("bus_bandwidth", "link_one_way"))
     assert f"{told['nvls']['value']} GB/s" in words and "to compare by: no rate on a wire" in words

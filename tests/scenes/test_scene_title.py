@@ -3,60 +3,38 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from manim import tempconfig
 
-from audio import timeline_file, tracks
 from measure import schema
-from measure.dataset import Dataset
 from measure.records import SCHEMA_VERSION, Device, Measurements, Run
-from scenes import film
-from scenes.indexing import Indexing
 from scenes.stage.overlay import Placed
 from scenes.stage.palette import MEMORY, THREAD
-from scenes.stage.passage import Context, Passage, Window
-from scenes.stage.world import Boxes, World
-from scenes.title import Title, Words
+from scenes.stage.passage import Passage
+from scenes.stage.world import Boxes
+from scenes.title import Words
+
+sys.path.insert(0, str(Path(__file__).parent / "helpers"))
+from staging import boxes, small_frames, staged, world_at
 
 WIDTH, HEIGHT = 480, 270
 
 
 @pytest.fixture(autouse=True)
 def small(tmp_path: Path) -> Iterator[None]:
-    with tempconfig({"pixel_width": WIDTH, "pixel_height": HEIGHT, "frame_rate": 30, "media_dir": str(tmp_path / "media")}):
+    with small_frames(WIDTH, HEIGHT, media=tmp_path / "media"):
         yield
 
 
 @pytest.fixture
-def measured(tmp_path: Path) -> Dataset:
+def measured(tmp_path: Path) -> Path:
     path = tmp_path / "test-gpu.json"
     schema.save(Measurements(SCHEMA_VERSION, Device("Test GPU", "test-gpu"), Run("2031-05-06T07:08:09Z")), path)
-    return Dataset.open([path])
-
-
-def passage(cls: type[Passage], data: Dataset) -> Passage:
-    """A scene at its place in the film's own track, ready to paint any frame."""
-    row = film.row(cls.name)
-    timeline = timeline_file.load(tracks.HERE / f"{tracks.DEFAULT}{timeline_file.SUFFIX}")
-    scene = cls(Context(data, timeline, row.first_bar, row.bars), Window(0, 0))
-    scene.setup()
-    scene.construct()
-    return scene
-
-
-def world_at(scene: Passage, beat: float) -> World:
-    world = World()
-    for prop in scene.props:
-        prop.draw(world, beat)
-    return world
-
-
-def boxes(scene: Passage, beat: float) -> Boxes:
-    return world_at(scene, beat).all_boxes()
+    return path
 
 
 def texts(scene: Passage, beat: float) -> list[Placed]:
@@ -76,32 +54,32 @@ def of_colour(drawn: Boxes, colour: tuple[float, float, float]) -> int:
     return int((np.abs(drawn.color - np.array(colour, np.float32)).max(axis=1) < 0.02).sum())
 
 
-def test_exactly_one_cube_and_no_memory_at_every_half_beat(measured: Dataset) -> None:
-    scene = passage(Title, measured)
+def test_exactly_one_cube_and_no_memory_at_every_half_beat(measured: Path) -> None:
+    scene = staged("title", measured)
     for beat in np.arange(0.0, scene.clock.beats, 0.5):
         drawn = boxes(scene, float(beat))
         assert of_colour(drawn, THREAD) == 1
         assert of_colour(drawn, MEMORY) == 0
 
 
-def test_the_plain_grows_on_every_beat_until_it_is_full(measured: Dataset) -> None:
-    scene = passage(Title, measured)
+def test_the_plain_grows_on_every_beat_until_it_is_full(measured: Path) -> None:
+    scene = staged("title", measured)
     counts = [len(boxes(scene, float(beat)).origin) for beat in range(13)]
     assert counts[0] == 1
     assert all(later > earlier for earlier, later in itertools.pairwise(counts[:11]))
     assert counts[-1] > 2500
 
 
-def test_the_cube_stands_on_the_floor_on_every_beat(measured: Dataset) -> None:
-    scene = passage(Title, measured)
+def test_the_cube_stands_on_the_floor_on_every_beat(measured: Path) -> None:
+    scene = staged("title", measured)
     for beat in range(1, 16):
         drawn = boxes(scene, float(beat))
         cube = np.argmin(np.abs(drawn.color - np.array(THREAD, np.float32)).max(axis=1))
         assert drawn.origin[cube, 2] == pytest.approx(0.0, abs=1e-6)
 
 
-def test_a_ring_of_light_leaves_the_cube_on_every_beat_and_none_is_as_bright_as_it(measured: Dataset) -> None:
-    scene = passage(Title, measured)
+def test_a_ring_of_light_leaves_the_cube_on_every_beat_and_none_is_as_bright_as_it(measured: Path) -> None:
+    scene = staged("title", measured)
     for beat in (8.0, 11.0, 13.0):
         reached = []
         for phase in (0.15, 0.35, 0.6):
@@ -114,8 +92,8 @@ def test_a_ring_of_light_leaves_the_cube_on_every_beat_and_none_is_as_bright_as_
         assert reached == sorted(reached) and reached[-1] - reached[0] > 2.0
 
 
-def test_the_cut_into_indexing_is_seamless(measured: Dataset) -> None:
-    title, indexing = passage(Title, measured), passage(Indexing, measured)
+def test_the_cut_into_indexing_is_seamless(measured: Path) -> None:
+    title, indexing = staged("title", measured), staged("indexing", measured)
     end = title.clock.beats
     here, there = title.camera_at(end), indexing.camera_at(0.0)
     assert here.eye == pytest.approx(there.eye, abs=1e-9) and here.target == pytest.approx(there.target, abs=1e-9)
@@ -141,10 +119,10 @@ def on_the_wall(scene: Passage, beat: float) -> dict[str, tuple[float, float, fl
     return found
 
 
-def named(folder: Path, name: str) -> Dataset:
+def named(folder: Path, name: str) -> Path:
     path = folder / "named.json"
     schema.save(Measurements(SCHEMA_VERSION, Device(name, "named"), Run("2031-05-06T07:08:09Z")), path)
-    return Dataset.open([path])
+    return path
 
 
 NAMES = (
@@ -158,7 +136,7 @@ NAMES = (
 
 @pytest.mark.parametrize("name", NAMES)
 def test_whatever_the_gpu_is_called_its_lines_are_clear_of_the_title_and_of_the_plain(name: str, tmp_path: Path) -> None:
-    scene = passage(Title, named(tmp_path, name))
+    scene = staged("title", named(tmp_path, name))
     for beat in (11.0, 12.2, 13.5):
         walls = on_the_wall(scene, beat)
         words, lines = {w: walls.pop(w) for w in ("HOW", "KERNELS", "CLIMB")}, list(walls.values())
@@ -182,12 +160,12 @@ def test_whatever_the_gpu_is_called_its_lines_are_clear_of_the_title_and_of_the_
 @pytest.mark.parametrize("spec", ["nvidia-h200", "rtx-3090-published"])
 def test_where_the_figures_come_from_is_read_on_what_lies_behind_it(spec: str) -> None:
     """4.5 to 1 between its ink and the brightest fiftieth of the frame there without it (WCAG 2.2, 1.4.3)."""
-    scene = passage(Title, Dataset.open([spec]))
+    scene = staged("title", spec)
     for beat in (11.0, 11.6, 12.3, 13.5):
         frame = np.zeros((HEIGHT, WIDTH), np.uint32)
         scene.paint(scene.clock.frame(beat), frame)
         bare = np.zeros((HEIGHT, WIDTH), np.uint32)
-        without = passage(Title, Dataset.open([spec]))
+        without = staged("title", spec)
         without.props[:] = [prop for prop in without.props if not isinstance(prop, Words)]
         without.paint(without.clock.frame(beat), bare)
         lines = [text for text in texts(scene, beat) if text.text not in ("HOW", "KERNELS", "CLIMB")]
@@ -205,8 +183,8 @@ def lightness(pixels: np.ndarray) -> np.ndarray:
     return np.tensordot([0.2126, 0.7152, 0.0722], linear, 1)
 
 
-def test_title_names_the_gpu_and_the_day_and_stays_a_bar(measured: Dataset) -> None:
-    scene = passage(Title, measured)
+def test_title_names_the_gpu_and_the_day_and_stays_a_bar(measured: Path) -> None:
+    scene = staged("title", measured)
     shown = [beat for beat in np.arange(0.0, 16.0, 0.25) if any("Test GPU" in t.text for t in texts(scene, float(beat)))]
     byline = next(t.text for t in texts(scene, 12.0) if "Test GPU" in t.text)
     assert byline == "Test GPU · measured 2031-05-06"
@@ -217,13 +195,13 @@ def test_title_names_the_gpu_and_the_day_and_stays_a_bar(measured: Dataset) -> N
 
 
 def test_published_figures_are_called_published() -> None:
-    scene = passage(Title, Dataset.open(["rtx-3090-published"]))
+    scene = staged("title", "rtx-3090-published")
     lines = [t.text for t in texts(scene, 12.0)]
     assert any(line.endswith("published figures") for line in lines) and not any("measured" in line for line in lines)
 
 
-def test_texts_keep_apart_and_inside_the_safe_area(measured: Dataset) -> None:
-    scene = passage(Title, measured)
+def test_texts_keep_apart_and_inside_the_safe_area(measured: Path) -> None:
+    scene = staged("title", measured)
     for beat in np.arange(0.0, scene.clock.beats, 0.5):
         here = texts(scene, float(beat))
         for one in here:
