@@ -108,8 +108,8 @@ class FlashAttention(Passage):
         """What lies in DRAM, what streams; and in a line of a bar each where the scores go, and what is kept."""
         end, again = self.clock.beats + 9.0, float(self.sweep_follows)
         stays = window(self.times.tiles[0] - 0.4, self.last - 0.25)
-        # DRAM's name comes once no shared memory stands over it, and goes before bar 5; K and V are clear of the gate.
-        dram = Track(0.0).to(1.0, self.at(3) + 0.25, 0.5).to(0.0, self.at(5), 0.5).to(again, self.last + 1.0, 0.5)
+        # DRAM's name comes once no shared memory stands over it, and is clear of what is told; K and V are clear of the gate.
+        dram = Track(0.0).to(1.0, self.at(3) + 0.25, 0.5).to(0.0, self.at(4, 3), 0.5).to(again, self.last + 1.0, 0.5)
         letters = Track(0.0).to(1.0, self.at(1, 3), 0.5).to(0.0, self.times.refused - 0.5, 0.3)
         letters.to(1.0, self.times.dissolves + 2.9, 0.4).to(0.0, self.at(5), 0.5)
         letters.to(again, self.last + 1.0, 0.5)
@@ -235,9 +235,9 @@ class FlashAttention(Passage):
             (7, (-3.6, -2.0, 3.2, 22.5, -5, 15)),
             (9, (2.8, -1.6, 3.0, 23.5, 5, 14)),
             (10.2, (2.8, -1.4, 2.8, 24.0, 9, 13)),
-            (12, (-0.5, -18.0, 1.2, 19.6, 8, 27)),
-            (16, (-0.5, -18.2, 1.3, 19.0, 1, 26)),
-            (19.4, (-0.5, -18.0, 1.4, 19.2, -5, 25)),
+            (12, (-1.0, -18.0, 1.2, 20.0, 8, 27)),
+            (16, (-0.9, -18.2, 1.3, 19.4, 1, 26)),
+            (19.4, (-0.7, -18.0, 1.4, 19.4, -5, 25)),
             (20.5, (0.9 - 3.9 * aside, -8.0 + 5.0 * aside, 2.0 + 1.6 * aside, 25.0, -8, 24 - 4 * aside)),
             (22.5, (0.6 - 3.8 * aside, -8.6 + 6.6 * aside, 1.8 + 2.0 * aside, 22.6 + aside, -4 - 2 * aside, 21 - 5 * aside)),
             (24, (0.7 - 3.6 * aside, -8.4 + 6.6 * aside, 1.7 + 2.2 * aside, 22.0 + 0.6 * aside, 0, 20 - 5 * aside)),
