@@ -207,7 +207,7 @@ class AllReduce(Passage):
             one_way, total = figure(self.read("all_reduce.link_one_way"), 0), self.data.get("all_reduce.link_total")
             half = total is not None and total.quantity.value == 2.0 * one_way.reading.quantity.value
             told = f": half the {total.quantity.source}'s" if total and half else f" · {one_way.source}"
-            order = [Text("the ring is the order; wires meet in a switch", bright, RIGHT, LINE_3 + 16, "right", shown)]
+            order = [Text("drawn as a ring, wired through a switch", bright, RIGHT, LINE_3 + 16, "right", shown)]
             return [
                 Sentence([("of ", SMALL), (one_way, FACT)], RIGHT, LINE_1 + 16, "right", shown),
                 Text(f"its links, one way{told}", SMALL, RIGHT, LINE_2 + 16, "right", shown),

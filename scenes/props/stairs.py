@@ -22,7 +22,7 @@ from scenes.stage.world import Boxes, Ribbons, World
 TALL, WIDE, DEEP, BROAD = 22.0, 50.0, 5.0, 8.0  # highest step, whole width, depth, widest step, world units
 NUMBER, NAME = 1.2, 1.15  # height of capitals
 LOW = 0.35  # of a step that has no height to show
-OVER, CLEAR, LEAD, BESIDE = 1.2, 1.0, 0.75, 0.45  # a rate over a low step; a name over it; from name to name; from its pole
+OVER, CLEAR, LEAD, BESIDE = 1.5, 1.0, 0.75, 0.45  # a rate over a low step; a name over it; from name to name; from its pole
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +126,10 @@ class Stairs:
         return step.rate is not None and step.height > self._size + 2.2
 
     def _foot(self, step: Step) -> float:
-        """Where the pole of a step's name begins: on the step, or over the rate that stands on it."""
-        return step.height if step.rate is None or self._inside(step) else step.height + OVER + self._size + 0.4
+        """Where the pole of a step's name begins: on the step, over the rate that stands on it, over the crown of the best."""
+        over = 0.0 if step.rate is None or self._inside(step) else OVER + self._size + 0.4
+        best = step.rate is not None and step.height == self.top[2]
+        return step.height + max(over, best * (self.crown - CLEAR))
 
     def _names(self) -> tuple[TextPlane, ...]:
         """Each left of its pole, and over all that it reaches across."""
@@ -136,12 +138,11 @@ class Stairs:
             words = step.title if step.rate else f"{step.title}: {step.missing}"
             plane = TextPlane.standing(words, FACT.coloured(TEXT), (0.0, 0.0, 0.0), NAME, 0.0, "right")
             end = max(step.x + self.broad / 2 - BESIDE, left + plane.width)  # one that is too long runs over to the right
-            best = step.rate is not None and step.height == self.top[2]
             # neither a step nor a rate over the next one may stand in its line
             begin = end - plane.width - self.broad
             reach = [end + (0.0 if self._inside(other) else 0.7 * self.broad) for other in self.steps]
             under = [other for other, far in zip(self.steps, reach, strict=True) if begin < other.x < far]
-            level = max(level, *(self._foot(other) + CLEAR for other in under), step.height + best * self.crown)
+            level = max(level, *(self._foot(other) + CLEAR for other in under))
             names.append(replace(plane, at=(end, self.y - 0.1, level)))
             level += NAME + LEAD
         return tuple(names)

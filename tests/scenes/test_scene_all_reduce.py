@@ -167,7 +167,7 @@ def test_figures_are_the_records_and_its_kind_is_said(tmp_path: Path) -> None:
     assert {"8 GPUs", "370 GB/s", "450 GB/s", "bus bandwidth, ring · published", SENT,
             "NVIDIA HGX H100, 8 GPUs · published figures"} <= told["published"]  # fmt: skip
     assert "2(N − 1)/N" in SENT  # what a rank of a ring sends, of its buffer (nccl-tests, doc/PERFORMANCE.md)
-    switch = "the ring is the order; wires meet in a switch"  # of a record that knows of NVLink SHARP
+    switch = "drawn as a ring, wired through a switch"  # of a record that knows of NVLink SHARP
     assert switch in told["published"] and switch not in told["measured"]
     assert {"4 GPUs", "90 GB/s", "bus bandwidth, ring · measured 2026-01-02",
             "Test server · measured 2026-01-02"} <= told["measured"]  # fmt: skip

@@ -143,6 +143,10 @@ def test_every_rung_is_named_beside_its_pole_for_two_seconds(which: str, request
         others = [box for words, box in planes.items() if words != step.title] + towers
         assert all(right <= a or left >= c or bottom <= b or top >= d for a, b, c, d in others), step.title
         assert step.x < name.at[0] < step.x + stairs.broad / 2  # it ends at its own step
+    x, _, z = stairs.top  # no pole stands before the thread, which is three units high and hops by one and a half
+    poles = world_at(scene, LADDER, [stairs]).all_ribbons()
+    upright = (np.abs(poles.a[:, :2] - poles.b[:, :2]).max(1) < 1e-6) & (np.abs(poles.a[:, 0] - x) < 0.1)
+    assert upright.sum() == 1 and poles.a[upright, 2].min() >= z + 3.0
     first, last = stairs.steps[0].title, stairs.steps[-1].title
     for words, begin in ((first, 1.5), (last, 3.75)):
         for beat in np.arange(begin, 5.4, 0.25):
