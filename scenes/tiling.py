@@ -12,7 +12,7 @@ from measure.roofline_model import LEVELS
 from scenes.props.cube import Cube, Vector
 from scenes.props.piles import DEEP, FRONT, SIZE, Pile
 from scenes.props.rungs import LEVEL_NAMES, called, find, problem
-from scenes.props.tiles import LOADS, LOADS_SAID, SIDE, THREAD, Door, Threads, Tiles, Times, arrivals, names
+from scenes.props.tiles import LOADS, LOADS_SAID, SIDE, THREAD, VALUES, Door, Threads, Tiles, Times, arrivals, names
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
 from scenes.stage.digits import Counter
@@ -56,7 +56,7 @@ class Tiling(Passage):
         self.say_the_wait()
         self.text(*arrivals(door, (LEFT, BIG, FINE, FINER), window(self.at(2), self.times.uses[0] - 0.75, 0.3)))
 
-        # Bars 3 and 4: four steps, each value read in each by all that need it: on "use", "again", "again", "more".
+        # Bars 3 and 4: four steps, each reads a column of A and a row of B: on "use", "again", "again", "more".
         self.count_the_uses()
 
         # Bars 5 and 6: one product by three rungs, one a beat; then their bytes are read at one speed: few are done the sooner.
@@ -197,19 +197,19 @@ class Tiling(Passage):
         ]
 
     def count_the_uses(self) -> None:
-        """The count of a loaded value's uses ticks with each step; then how large the measured kernel's tiles are."""
+        """Reads of the values that were loaded once, more with each step; then how large the measured kernel's tiles are."""
         shown = window(self.times.uses[0] - 0.25, self.contrast - 1.0, 0.3)
 
-        def used(beat: float) -> str:
-            return f"used × {self.times.used(beat)}"
+        def read(beat: float) -> str:
+            return f"{self.times.reads(beat + 0.02)} reads"
 
         hop = [Track(0.0).to(1.0, use, 0.05).to(0.0, use + 0.4, 0.35) for use in self.times.uses]
 
         def line(beat: float) -> float:
             return BIG - 14.0 * sum(up(beat) for up in hop)
 
-        self.text(Text(used, NUMBER.coloured(MEMORY), LEFT, line, "left", shown, kind="clock"))
-        self.text(Text("each byte, brought to the SM once", SMALL, LEFT, FINE, "left", shown))
+        self.text(Text(read, NUMBER.coloured(MEMORY), LEFT, line, "left", shown, kind="clock"))
+        self.text(Text(f"of {VALUES} values loaded once", SMALL, LEFT, FINE, "left", shown))
         late = window(self.times.uses[1] - 0.25, self.contrast - 1.0)
         self.text_later(late, lambda: self.true_size(late))
 

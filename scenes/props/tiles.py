@@ -38,6 +38,7 @@ LOADS_SAID = (
     (f"a tile of {SIDE} × {SIDE}:", f"used {SIDE} times"),
     (f"{SIDE} outputs a thread:", "a taller tile"),
 )
+VALUES = 2 * SIDE * SIDE  # of both tiles
 STEP = np.arange(SIDE) - (SIDE - 1) / 2
 C_X, A_X, C_Y, B_Y = 2.9, -3.5, -1.2, 4.95  # middles of the tiles
 
@@ -52,9 +53,9 @@ class Times:
     opens: float
     uses: Sequence[float]
 
-    def used(self, beat: float) -> int:
-        """How often every value that was loaded has been read by now: once for each step."""
-        return sum(beat >= use - 1e-6 for use in self.uses)
+    def reads(self, beat: float) -> int:
+        """Values that threads have read by now: in each step every thread one of A and one of B (VALUES, too, were loaded)."""
+        return VALUES * sum(beat >= use - 1e-6 for use in self.uses)
 
 
 def grid(x: float, y: float) -> Floats:
