@@ -28,6 +28,7 @@ HIGH, LEAD, BELOW = 5.2, 6.8, 4.1  # capitals of the title, from line to line, a
 FACING = 3.0  # azimuth of the camera, and of the letters
 
 HEIGHT, PIECES = 26.0, 24  # of the beam, world units; pieces of which each has an opacity of its own
+SPARK = 2.2  # how long the light is that goes up along it, world units
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,10 @@ class EndCard:
 
 @dataclass(frozen=True, slots=True)
 class Beam:
-    """The thread's way on: a line of its light from `foot` up and out of the picture, as far as `risen` 0..1, ever fainter."""
+    """The thread's way on: a line of its light from `foot` up and out of the picture, as far as `risen` 0..1, ever fainter.
+
+    On every beat more light leaves the thread and goes up along it.
+    """
 
     foot: Vector
     risen: Callable[[float], float]
@@ -99,6 +103,12 @@ class Beam:
         points = np.array(self.foot) + heights[:, None] * (0.0, 0.0, 1.0)
         fade = (1.0 - heights[:-1] / HEIGHT) ** 1.5
         world.add(Ribbons.of(points[:-1], points[1:], 0.34, mix(THREAD, TEXT, 0.15), 0.85 * fade, 0.9 * fade))
+        went = HEIGHT * risen * (beat % 1.0)
+        near = np.exp(-(((heights[:-1] - went) / SPARK) ** 2)) * (1.0 - beat % 1.0)
+        seen = near > 0.02
+        if seen.any():
+            a, b = points[:-1][seen], points[1:][seen]
+            world.add(Ribbons.of(a, b, 0.5, mix(THREAD, TEXT, 0.55), 0.9 * near[seen], 0.9 * near[seen]))
 
 
 def _nth(facts: Callable[[], Sequence[TextPlane]], k: int, beat: float) -> TextPlane:

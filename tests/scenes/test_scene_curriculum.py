@@ -360,6 +360,11 @@ def test_the_threads_light_goes_on_out_of_the_picture_after_the_last_hit(h200: C
     ends = np.concatenate([batch.b for batch in after.ribbons])
     flat = h200.view(22.0).project(ends, 1920, 1080)
     assert flat[:, 1].min() < 0 and 1500 < flat[:, 0].min() and flat[:, 0].max() < 1920
+    heights = []  # and on every beat more of it leaves, up to the last one
+    for beat in (22.1, 22.3, 22.5, 27.1, 27.3, 27.5):
+        rising = world_at(h200, beat, [beam]).ribbons[-1]
+        heights.append(float(rising.a[rising.alpha.argmax(), 2]))
+    assert heights[0] < heights[1] < heights[2] and heights[3:] == pytest.approx(heights[:3])
 
 
 def said(rows: list[credits.Row]) -> str:
