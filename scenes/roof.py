@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from typing import ClassVar
 
@@ -18,7 +17,7 @@ from scenes.props.gauges import Headroom
 from scenes.props.hall_flight import ROOF_1, ROOF_2, ROOF_3, Key, flight
 from scenes.props.register_story import Registers
 from scenes.props.roof_line import RoofLine
-from scenes.props.roofline import CUBE, FLOOR, HALF_DEPTH, HEIGHT, Chart, Hall, light_the_hall, towers
+from scenes.props.roofline import CUBE, FLOOR, HALF_DEPTH, HEIGHT, Chart, Hall, Tower, light_the_hall, towers
 from scenes.stage.camera import Camera
 from scenes.stage.hud import Ratio
 from scenes.stage.keys import Track, arrive, overshoot, ramp, window
@@ -61,7 +60,7 @@ class Roof(Passage):
         self.prop(hall)
         # The rate axis waits until the roof, which is lettered in its place, has been built.
         rates = window(self.first() if self.builds else self.at(2), self.closing())
-        self.text(*axes(self.chart, self.axis_shown(), rates, self.pinned, self.lens, lambda: self.towers.values()))
+        self.text(*axes(self.chart, self.axis_shown(), rates, self.pinned, self.lens, self.standing, not self.builds))
 
         # Earlier rungs stand already; the new ones rise on their downbeats and carry the cube up.
         earlier = self.rungs_before()
@@ -78,6 +77,10 @@ class Roof(Passage):
             self.present(rung, moment)
         self.close()
         self.finish()
+
+    def standing(self) -> Iterable[Tower]:
+        """The towers: made after the axes that keep clear of them."""
+        return self.towers.values()
 
     def planes(self, beat: float) -> list[tuple[float, float]]:
         """Where the roof is drawn over what stands under it: in the cube's own plane first, then over each older tower."""
@@ -163,8 +166,7 @@ class Roof(Passage):
         def ratio(beat: float) -> Ratio | None:
             landed = tuple(rung for rung, moment in steps if beat >= moment)
             told = self.builds and any(facts.roof_over(self.data, rung) for rung in landed)
-            found = None if told else best(before + landed)
-            return replace(found, heading="OF THE BEAM") if found else None
+            return None if told else best(before + landed)
 
         return ratio
 

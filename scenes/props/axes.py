@@ -17,20 +17,30 @@ FRONT = -3.55  # y of the board's front edge, where the intensities stand
 BELOW = 34.0  # design pixels from the board's front edge down to the intensities
 CAP = 18.0  # design pixels: half a numeral's height and a little air
 WIDE = 270.0  # design pixels: of the longest numeral with its unit
+ABOVE = 836.0  # design pixels: baseline of intensities that stand in the hall, clear of the lyric
 FAR = np.geomspace(4.0, 240.0, 161) - 2.0  # x along a rail, far beyond its end
 
 
 def axes(
-    chart: Chart, across: Value, up: Value, view: View, lens: Lens = UNZOOMED, towers: Callable[[], Iterable[Tower]] = tuple
+    chart: Chart,
+    across: Value,
+    up: Value,
+    view: View,
+    lens: Lens = UNZOOMED,
+    towers: Callable[[], Iterable[Tower]] = tuple,
+    standing: bool = False,
 ) -> list[Text]:
     """Numerals and names; `across` and `up` are the opacities of the two axes.  All yield to HUD, lyric and each other.
 
+    The intensities lie along the board's front edge or, `standing`, in the hall at one height above the lyric, clear of towers.
     A rate stands at the frame's right edge, on the line of its rail, and goes where the beam or a tower comes under it.
     """
     # Its name comes first: a decade that would stand under it yields.
     items = [Text("FLOP per byte", SMALL, 0, BELOW, "right", across, partial(name_place, view), "axis", True)]
     for mark in decades(chart.low_x, chart.high_x):
         items.append(Text(f"{mark:g}", SMALL, 0, BELOW, "centre", across, (chart.x(mark), FRONT, FLOOR), "axis", True))
+    if standing:
+        items = in_the_hall(chart, across, view, towers)
 
     def height(rate: float, beat: float) -> float:
         return lens(chart.z(rate), beat)
@@ -62,6 +72,31 @@ def axes(
 
     items.append(Text("log scale", SMALL, 0, 52, "right", named, partial(edge, view, highest), "axis", True))
     return items
+
+
+def in_the_hall(chart: Chart, across: Value, view: View, towers: Callable[[], Iterable[Tower]]) -> list[Text]:
+    """The intensities and their name above the lyric, in the plane of the towers; each goes where a tower stands behind it."""
+
+    def clear(left: float, right: float, beat: float) -> float:
+        return value_at(across, beat) * off_the_towers(towers(), view, (left, ABOVE - 2 * CAP, right, ABOVE), beat)
+
+    def seen(x: float, beat: float) -> float:
+        middle = float(view(beat, np.array([upright(view, x, beat)]))[0, 0])
+        return clear(middle - 44.0, middle + 44.0, beat)
+
+    marks = [chart.x(mark) for mark in decades(chart.low_x, chart.high_x)]
+    items = [
+        Text(f"{mark:g}", SMALL, 0, 0, "centre", partial(seen, x), partial(upright, view, x), "axis", True)
+        for x, mark in zip(marks, decades(chart.low_x, chart.high_x), strict=True)
+    ]
+    left = SAFE[0]
+    return [Text("FLOP per byte", SMALL, left, ABOVE, "left", partial(clear, left, left + WIDE), None, "axis", True), *items]
+
+
+def upright(view: View, x: float, beat: float) -> Vector:
+    """The point over `x` of the floor that is seen `ABOVE` design pixels down the frame; on the floor where that is higher."""
+    low, high = view(beat, np.array([(x, 0.0, FLOOR), (x, 0.0, FLOOR + 1.0)]))[:, 1]
+    return x, 0.0, FLOOR + max(0.0, float((low - ABOVE) / max(low - high, 1.0)))
 
 
 def numeral(view: View, height: Callable[[float], float], beat: float) -> Box:

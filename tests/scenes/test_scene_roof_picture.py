@@ -265,7 +265,7 @@ def test_one_ratio_at_a_time() -> None:
     rung = {r["name"]: r for r in ladder["rungs"]}
     best = {key: roof["measured"]["value"] for key, roof in document["roofs"].items() if "measured" in roof}
     first_rung, third = rung[next(iter(first.land))], rung[next(reversed(other.land))]
-    assert found is not None and (found.heading, found.of) == ("OF THE BEAM", f"{third['title']}, fp32")
+    assert found is not None and (found.heading, found.of) == ("ACHIEVED / PEAK", f"{third['title']}, fp32")
     traffic = first_rung["traffic"][ladder["level"]]  # a counter's bytes before a model's
     allowed = ladder["work"]["value"] / traffic.get("counters", traffic["model"])["value"] * best[ladder["level"]]
     told = [f"{100 * first_rung['rate']['value'] / allowed:.0f} %"]
@@ -324,3 +324,23 @@ def test_the_huds_peak_is_named_as_fp32s_only_beside_kernels_of_fp32(dtype: str,
     assert ratio is not None and ratio.of.endswith(f", {dtype}")
     source = next(kind for kind in ("measured", "published", "datasheet") if kind in document["roofs"]["fp32"])
     assert ratio.peak == {"fp32": "of the fp32 peak, ", "fp16": "of the CUDA cores' peak, "}[dtype] + source
+
+
+@pytest.mark.parametrize("spec", [H200, "small"])
+@pytest.mark.parametrize("name", ["roof-2", "roof-4"])
+def test_whoever_sees_one_roof_alone_reads_what_its_floor_measures(name: str, spec: str) -> None:
+    """For a bar and a half its axis is named beside powers of ten, two of them at once at first, each over its place."""
+    scene, read = roof(name, spec), []
+    chart = scene.chart
+    assert chart is not None
+    for frame in map(scene.clock.frame, np.arange(4.5, scene.closing() - 0.5, 1.0)):
+        beat = scene.clock.at_frame(frame)
+        axis = [(words, box) for kind, words, box in texts(scene, beat) if kind == "axis" and "TFLOP" not in words]
+        marks = [(float(words), box) for words, box in axis if words.replace(".", "").isdigit()]
+        for mark, (left, _, right, bottom) in marks:
+            assert math.log10(mark).is_integer() and bottom < 868, "clear of the lyric"
+            seen = scene.pinned(beat, np.array([(chart.x(mark), 0.0, z) for z in (FLOOR, FLOOR + 1.0)]))
+            assert seen[:, 0].min() - 8 < (left + right) / 2 < seen[:, 0].max() + 8, f"{mark} at beat {beat}"
+        if any(words == "FLOP per byte" for words, _ in axis):
+            read.append(len(marks))
+    assert sum(count >= 1 for count in read) >= 6 and max(read) >= 2, read
