@@ -13,7 +13,7 @@ from scenes.props.axes import axes
 from scenes.props.climb import FLIGHT, block, climb, quick_run
 from scenes.props.cube import Cube
 from scenes.props.framing import Lens
-from scenes.props.gauges import Headroom
+from scenes.props.gauges import Gap, Headroom
 from scenes.props.hall_flight import ROOF_1, ROOF_2, ROOF_3, Key, flight
 from scenes.props.register_story import Registers
 from scenes.props.roof_line import RoofLine
@@ -66,7 +66,7 @@ class Roof(Passage):
         earlier = self.rungs_before()
         self.land = dict(self.steps())
         rises = {rung: Track(1.0) for rung in earlier}
-        rises |= {rung: Track(0.0).to(1.0, moment, FLIGHT, overshoot) for rung, moment in self.land.items()}
+        rises |= {rung: self.rise(moment) for rung, moment in self.land.items()}
         self.towers = towers(self.data, self.chart, rises, self.lens)
         self.cube = climb(self.chart, self.towers, self.stops(rises))
         self.prop(*self.towers.values(), Cube(self.cube, size=CUBE, emission=0.8))
@@ -155,6 +155,10 @@ class Roof(Passage):
         standing = [rung for rung in self.towers if rung not in self.land]
         return [*((-1.0, rung) for rung in standing[-1:]), *((moment, rung) for rung, moment in self.land.items())]
 
+    def rise(self, moment: float) -> Track:
+        """How a tower grows on which the cube lands at a moment."""
+        return Track(0.0).to(1.0, moment, FLIGHT, overshoot)
+
     def zoom(self, chart: Chart) -> Callable[[float], float]:
         """How far the vertical scale is zoomed: not at all."""
         return lambda beat: 1.0
@@ -191,6 +195,21 @@ class Roof2(Roof):
     landings = ((2, 3), (4, 3), (6, 3))
     builds, aside = False, (2.6, 0.0, 1.5)
     path = ROOF_2
+
+    def rise(self, moment: float) -> Track:
+        """A quarter on each of the three beats before, the last one under the cube."""
+        grown = Track(0.0)
+        for k in (1, 2, 3):
+            grown.to(0.25 * k, moment - 4.0 + k, 0.4, arrive)
+        return grown.to(1.0, moment, 0.6, overshoot)
+
+    def close(self) -> None:
+        # "The burden is light": how far the newest tower still is under the beam.
+        super().close()
+        assert self.chart is not None
+        for tower in list(self.towers.values())[-1:]:
+            shown = window(self.at(7), self.closing() - 0.75)
+            self.prop(Gap(self.chart, tower, Track(0.0).to(1.0, self.at(8), 3.0), shown))
 
 
 class Roof3(Roof):

@@ -344,3 +344,18 @@ def test_whoever_sees_one_roof_alone_reads_what_its_floor_measures(name: str, sp
         if any(words == "FLOP per byte" for words, _ in axis):
             read.append(len(marks))
     assert sum(count >= 1 for count in read) >= 6 and max(read) >= 2, read
+
+
+@pytest.mark.parametrize("spec", [H200, "rtx-3090-published", "small"])
+def test_the_second_roofs_towers_grow_a_quarter_a_beat_and_what_is_left_is_measured_at_the_end(spec: str) -> None:
+    scene = roof("roof-2", spec)
+    for name, moment in scene.land.items():
+        tower = scene.towers[name]
+        heights = [(tower.summit(moment + late) - FLOOR) / (tower.lot.top - FLOOR) for late in (-3.5, -3.0, -2.0, -1.0, 0.0)]
+        assert heights == pytest.approx([0.0, 0.25, 0.5, 0.75, 1.0], abs=1e-6), name
+    gap = next(prop for prop in scene.props if isinstance(prop, Gap))
+    assert gap.tower is scene.towers[list(scene.land)[-1]]
+    drawn = [World(), World()]
+    for world, beat in zip(drawn, (scene.at(6), scene.at(8)), strict=True):
+        gap.draw(world, beat)
+    assert not drawn[0].ribbons and drawn[1].ribbons
