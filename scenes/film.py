@@ -66,7 +66,7 @@ FILM: tuple[Row, ...] = (
         transition=Cut("glitch", 1.0, 1.0)),
     # First drop: a bar's dive into the lit SM and out over the hall.
     Row("roof-1", "scenes.roof", "Roof", 21, 8, "speed is capped by memory or by math", ("uncoalesced",),
-        Cut("dive", 2.0, 2.0, travel=1.6)),
+        Cut("dive", 2.0, 2.0, travel=0.9, focus=(0.47, 0.66))),
     # The verse after it: swing round to a block of threads.
     Row("warps", "scenes.warps", "Warps", 29, 4, "all lanes of a warp, one instruction",
         transition=Cut("whip", 1.0, 1.0)),

@@ -20,7 +20,7 @@ from scenes.props.roof_line import RoofLine
 from scenes.props.roofline import CUBE, FLOOR, HALF_DEPTH, HEIGHT, Chart, Hall, Tower, light_the_hall, towers
 from scenes.stage.camera import Camera
 from scenes.stage.hud import Ratio
-from scenes.stage.keys import Track, arrive, overshoot, ramp, window
+from scenes.stage.keys import Track, arrive, linear, overshoot, ramp, window
 from scenes.stage.overlay import Text
 from scenes.stage.passage import Passage, Scenery
 from scenes.stage.type import FACT
@@ -44,7 +44,7 @@ class Roof(Passage):
     def construct(self) -> None:
         # A hall over the board: its slope, its beam and the place of every tower come from the measurements.
         self.chart = Chart.of(self.data)
-        self.prop(Scenery(light_the_hall))
+        self.sky = self.prop(Scenery(light_the_hall))
         self.camera_at = self.fly()
         self.hud_shown.set(0.0, 0).to(1.0, self.at(2), 0.5)
         if self.chart is None:
@@ -90,16 +90,19 @@ class Roof(Passage):
         return [mine, *((lot.x, lot.y) for lot in older if abs(lot.x - x) > 0.1 or abs(lot.y - y) > 0.1)]
 
     def raise_the_roof(self, chart: Chart) -> None:
-        # "Memory": the slope has run up from the floor; "math": a beam that nothing passes.  Both stop what rises.
-        self.slope.to(1.0, self.at(3), 6.5, arrive)
-        self.beam.to(1.0, self.at(3, 3), 2.0, arrive)
+        # The drop: within a bar the roof is drawn in light from the cube on; then "memory" and "math" stop what rises.
+        dawn = self.prop(lesson.Dawn(chart, (0.0, self.at(2), self.at(2, 3), self.at(3, 1.25)), self.pinned))
+        self.sky.arrange = dawn.light
+        for k in range(1, 33):
+            self.slope.to(dawn.slope(0.125 * k), 0.125 * k, 0.125, linear)
+            self.beam.to(dawn.beam(0.125 * k), 0.125 * k, 0.125, linear)
         roofs, leave = (self.read(f"roofs.{chart.level}"), self.read("roofs.fp32")), self.first() - FLIGHT
         self.text(*lesson.words(self.data, chart, roofs, self.at, leave, self.pinned, self.clock.beats))
         self.prop(lesson.ghosts(chart, self.at, leave))
         for tower in self.towers.values():
             gap, named = lesson.room(chart, tower, self.at, self.closing() - 1.25)
             self.prop(gap)
-            self.text(named)
+            self.text(*named)
         # Rungs whose bytes nobody published have a height, but no place under a slope: the beam alone is their roof.
         if chart.placed:
             self.prop(lesson.shine(chart, self.at))
