@@ -63,7 +63,8 @@ class Registers:
 
     def __post_init__(self) -> None:
         at = self.at
-        self.near = Track(0.0).to(1.0, at(2, 3.5), 3.0).to(0.0, at(6, 3), 2.5)
+        self.near = Track(0.0).to(1.0, at(2, 3.5), 3.0)  # without a landing to see it stays to the end
+        self.near.to(0.0, *((at(6, 3), 2.5) if self.lands else (at(8, 4.75), 2.25)))
         self.after = Track(0.0).to(1.0, at(7, 2), 3.0).to(0.0, at(8, 4), 2.0) if self.placed and self.lands else Track(0.0)
 
     def tile(self, name: str) -> tuple[int, int] | None:
@@ -94,7 +95,8 @@ class Registers:
         square, column = self.tile(SQUARE), self.tile(COLUMN)
         rows, columns = square or ((column[0], column[0]) if column else OUTLINE)
         solid = columns if square else 1 if column else 0
-        opened = Track(0.0).to(1.0, at(2, 4), 1.5, arrive).to(0.0, at(6, 2), 1.25, leave)
+        opened = Track(0.0).to(1.0, at(2, 4), 1.5, arrive)
+        opened.to(0.0, at(6, 2) if self.lands else at(8, 3.5), 1.25, leave)
         grown = Track(1.0)
         for k in range(1, columns):  # one column after the other through bar 4, each on its part of the beat
             grown.to(1.0 + k, at(4, 1) + 4.0 * k / max(columns, 4), 3.0 / max(columns, 4), arrive)
@@ -106,28 +108,29 @@ class Registers:
             left, up = (a + (b - a) * aside(beat) for a, b in zip(COLUMN_AT, SQUARE_AT, strict=True))
             return self._hung(beat, (left, up), HIGH)
 
-        steps = [Step(at(bar, beat), at(bar, beat + 1.0)) for bar in (3, 5) for beat in (1.0, 3.0)]
-        # "Registers carry the math": a step a beat; on "write" the sums leave.  Without the square's rung it is the column.
+        worked = (3, 5) if self.lands else (3, 5, 6, 7)
+        steps = [Step(at(bar, beat), at(bar, beat + 1.0)) for bar in worked for beat in (1.0, 3.0)]
+        steps += [] if self.lands else [Step(at(8, 1), at(8, 2))]
+        first = RegisterTile((rows, columns), self.thread, taught, opened, grown, steps, solid)
+        if not self.lands:
+            return [first]
+        # "Registers carry the math": a step a beat; on "write" the sums leave.
         again = Track(0.0).to(1.0, at(7, 1), 0.75, arrive).to(0.0, at(8, 3.5), 1.0, leave)
         beats = [at(7, 1) + k for k in range(1, 6)]
         running = [Step(beat - 0.5, beat) for beat in beats]
-        last = float(columns) if self.lands else 1.0
-        return [
-            RegisterTile((rows, columns), self.thread, taught, opened, grown, steps, solid),
-            RegisterTile((rows, columns), self.thread, self._beside, again, lambda beat: last, running, solid),
-        ]
+        return [first, RegisterTile((rows, columns), self.thread, self._beside, again, lambda beat: columns, running, solid)]
 
     def captions(self) -> Sequence[tuple[Shown, Callable[[], Sequence[Item]]]]:
         """Moments and makers of what is said of the column, then of the square; in the end of what there is no rung of."""
         at = self.at
         column, square = window(at(2, 3), at(4, 1) + 0.5), window(at(4, 2), at(6, 1) + 0.3)
-        last = window(at(6, 4), at(8, 3.5))
+        last = window(at(6, 2), at(8, 3))
         said = [
             (column, lambda: self._say(COLUMN, "a column of sums", column, at(3, 1))),
             (square, lambda: self._say(SQUARE, "a square of sums", square, at(5, 1))),
         ]
         if not self.lands:
-            said.append((last, lambda: self._say(COLUMN, "a column of sums", last, at(6, 4) - 2.0)))
+            said.append((last, lambda: self._say(COLUMN, "a column of sums", last, at(6, 2) - 2.0)))
         return said
 
     def _hung(self, beat: float, spot: tuple[float, float], high: float) -> Vector:
