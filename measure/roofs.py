@@ -297,6 +297,12 @@ def _copies(hardware: Hardware, size: int) -> Iterable[Try]:
             function((blocks,), (probes.READ_THREADS,), (source, target, np.uint64(count)))
 
         yield Try(f"{words}; {blocks} blocks of {probes.READ_THREADS}", run, 2.0 * size, partial(check, run))
+    streaming, threads = load_function(streams.STREAMS, "stream_copy"), streams.COPY_THREADS
+
+    def streamed() -> None:
+        streaming((-(-count // threads),), (threads,), (source, target, np.uint64(count)))
+
+    yield Try(f"{words}; a thread for 16 bytes, blocks of {threads}", streamed, 2.0 * size, partial(check, streamed))
 
 
 def _random_words(cupy: Any, vectors: int) -> Any:

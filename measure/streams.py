@@ -1,12 +1,13 @@
 """The subject `streams`: arrays far larger than L2 read, copied and combined, the copy beside cudaMemcpy in the same rounds.
 
-The triad out = b + scale c is that of STREAM (McCalpin, "Memory bandwidth and machine balance in current high performance
-computers", IEEE TCCA Newsletter, 1995); bytes are counted as there, what is read plus what is written.
+How fast a copy runs depends by a percent on where in memory its arrays lie, and not alike for a kernel and for cudaMemcpy: both
+copy from two places. The triad out = b + scale c is that of STREAM (McCalpin, "Memory bandwidth and machine balance in current
+high performance computers", IEEE TCCA Newsletter, 1995); bytes are counted as there, what is read plus what is written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -51,6 +52,11 @@ class Arrays:
     sums: Any
 
     @property
+    def crossed(self) -> Arrays:
+        """The same with b and c in each other's place."""
+        return replace(self, b=self.c, c=self.b)
+
+    @property
     def vectors(self) -> int:
         """Pieces of 16 bytes of one array."""
         return int(self.b.size) // 4
@@ -89,8 +95,11 @@ def right(xp: Any, what: str, data: Arrays, run: Run) -> bool:
     return True
 
 
-def runs(data: Arrays, blocks: int) -> dict[str, tuple[str, Run]]:
-    """What is run by name: which of AMOUNT it is, and the launch; a read has so many blocks."""
+def runs(data: Arrays, blocks: int) -> dict[str, tuple[str, Arrays, Run]]:
+    """What is run by name: which of AMOUNT it is, on which arrays, and the launch; a read has so many blocks.
+
+    Names of one kernel, or of the library's copy, differ after their colon.
+    """
     import cupy
 
     count = np.uint64(data.vectors)
@@ -99,17 +108,24 @@ def runs(data: Arrays, blocks: int) -> dict[str, tuple[str, Run]]:
     def grid(threads: int) -> tuple[int]:
         return (-(-data.vectors // threads),)
 
-    def memcpy() -> None:
-        kind, stream = cupy.cuda.runtime.memcpyDeviceToDevice, cupy.cuda.get_current_stream()
-        cupy.cuda.runtime.memcpyAsync(data.out.data.ptr, data.b.data.ptr, data.b.nbytes, kind, stream.ptr)
+    def copied(on: Arrays) -> None:
+        copy(grid(probes.COPY_THREADS), (probes.COPY_THREADS,), (on.b, on.out, count))
 
-    copied, added = probes.COPY_THREADS, probes.TRIAD_THREADS
-    return {
-        "read": ("read", lambda: read((blocks,), (probes.READ_THREADS,), (data.b, data.sums, count))),
-        "copy": ("copy", lambda: copy(grid(copied), (copied,), (data.b, data.out, count))),
-        "triad": ("triad", lambda: triad(grid(added), (added,), (data.b, data.c, data.out, count, np.float32(SCALE)))),
-        "memcpy": ("copy", memcpy),
+    def memcpy(on: Arrays) -> None:
+        kind, stream = cupy.cuda.runtime.memcpyDeviceToDevice, cupy.cuda.get_current_stream()
+        cupy.cuda.runtime.memcpyAsync(on.out.data.ptr, on.b.data.ptr, on.b.nbytes, kind, stream.ptr)
+
+    def combined() -> None:
+        triad(grid(probes.TRIAD_THREADS), (probes.TRIAD_THREADS,), (data.b, data.c, data.out, count, np.float32(SCALE)))
+
+    found: dict[str, tuple[str, Arrays, Run]] = {
+        "read": ("read", data, lambda: read((blocks,), (probes.READ_THREADS,), (data.b, data.sums, count))),
+        "triad": ("triad", data, combined),
     }
+    for source, on in (("b", data), ("c", data.crossed)):
+        found[f"copy:{source}"] = ("copy", on, partial(copied, on))
+        found[f"memcpy:{source}"] = ("copy", on, partial(memcpy, on))
+    return found
 
 
 def size_of_array(hardware: Hardware, free: int, quick: bool) -> int:
@@ -131,10 +147,10 @@ def collect(bench: Bench) -> Raw:
 
     def check(data: Arrays) -> dict[str, Run]:
         launches = runs(data, blocks)
-        for name, (what, run) in launches.items():
-            if not right(cupy, what, data, run):
+        for name, (what, on, run) in launches.items():
+            if not right(cupy, what, on, run):
                 raise VerificationError(f"stream {name} of {data.vectors} vectors of 16 bytes did not do its work")
-        return {name: run for name, (_, run) in launches.items()}
+        return {name: run for name, (_, _, run) in launches.items()}
 
     for vectors in SMALL:
         check(arrays(cupy, vectors, blocks * probes.READ_THREADS))
@@ -143,14 +159,22 @@ def collect(bench: Bench) -> Raw:
     bench.step("verify")
     timings = time_all(bench.watch, launches, bench.plan, bench.step, reasons=bench.reasons)
     check(data)
-    del data
+    del data, launches
     cupy.get_default_memory_pool().free_all_blocks()
     return {
         "size": size,
         "blocks": blocks,
-        "hot": {name: list(one.hot) for name, one in timings.items()},
+        "hot": pooled({name: one.hot for name, one in timings.items()}),
         "clocks": [clock for one in timings.values() for clock in one.clocks],
     }
+
+
+def pooled(samples: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
+    """The samples of each kernel together, from wherever it copied: keys up to their colon, seconds."""
+    found: dict[str, list[float]] = {}
+    for name, seconds in samples.items():
+        found.setdefault(name.partition(":")[0], []).extend(seconds)
+    return found
 
 
 def record(found: Measurements, raw: Raw, context: Context) -> Measurements:
@@ -180,7 +204,7 @@ def record(found: Measurements, raw: Raw, context: Context) -> Measurements:
         ),
         series=tuple(series),
         verification=Verification(True, 0.0, 0.0, 0.0, ORACLE),
-        reference="bytes read plus bytes written over the time; in turns with cudaMemcpy, in shuffled rounds",
+        reference="bytes read plus bytes written over the time; in shuffled turns with cudaMemcpy from the same places",
     )
     return replace(found, sweeps={**found.sweeps, "streams": sweep})
 
@@ -197,5 +221,5 @@ SUBJECT = Subject(
     sources=(probes.STREAMS.source,),
     collect=collect,
     record=record,
-    steps=lambda plan: 1 + (len(AMOUNT) + 1) * plan.rounds,
+    steps=lambda plan: 1 + (len(AMOUNT) + 3) * plan.rounds,
 )

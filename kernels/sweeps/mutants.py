@@ -24,7 +24,7 @@ MUTANTS = (
     Mutant("skipped_tile", "streams", "for (u64 i = mine; i < count; i += READ_THREADS) sum += total(load(from + i));", ""),
     Mutant("off_by_one", "streams", "load(from + mine + u * READ_THREADS)", "load(from + mine + u * (READ_THREADS - 1))"),
     Mutant("off_by_one", "streams", "if (i < count) store_once", "if (i + 1 < count) store_once"),
-    Mutant("zeros", "streams", "store_once(to + i, load_once(from + i));", "store_once(to + i, Words{0, 0, 0, 0});"),
+    Mutant("zeros", "streams", "store_once(to + i, load_kept(from + i));", "store_once(to + i, Words{0, 0, 0, 0});"),
     Mutant("off_by_one", "streams", "triad(x.w, y.w, scale)", "triad(x.w, y.z, scale)"),
     Mutant("nan", "streams", "__fmaf_rn(scale,", "__fmaf_rn(__uint_as_float(0x7fffffff),"),
     Mutant("stale", "streams", "= sum;\n}", ";\n}"),

@@ -66,3 +66,18 @@ def test_one_wrong_word_is_seen(what: str) -> None:
     assert streams.right(np, what, data, lambda: run(False))
     assert not streams.right(np, what, data, lambda: run(True))
     assert not streams.right(np, what, data, lambda: None)
+
+
+def test_a_copy_from_the_other_place_is_held_against_what_lies_there() -> None:
+    data = streams.arrays(np, 100, 8)
+
+    def from_c() -> None:
+        data.out[:] = data.c
+
+    assert streams.right(np, "copy", data.crossed, from_c)
+    assert not streams.right(np, "copy", data, from_c)
+
+
+def test_samples_from_both_places_are_one_figure() -> None:
+    found = streams.pooled({"read": [1.0], "copy:b": [2.0, 3.0], "memcpy:b": [5.0], "copy:c": [4.0], "memcpy:c": [6.0]})
+    assert found == {"read": [1.0], "copy": [2.0, 3.0, 4.0], "memcpy": [5.0, 6.0]}
