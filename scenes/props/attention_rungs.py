@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -87,8 +88,7 @@ class AttentionRungs:
     def heads(self) -> int:
         """Heads of all of the batch, as the ladder's problem has them."""
         owned = self.data.ladder("attention")
-        batch, each = owned.value.problem.partition(" heads")[0].split("x") if owned else ("1", "1")
-        return int(batch) * int(each)
+        return math.prod(int(count) for count in owned.value.problem.partition(" heads")[0].split("x")) if owned else 1
 
     def _rung(self, name: str | None) -> Rung | None:
         owned: Sequence[Rung] = ladder.value.rungs if (ladder := self.data.ladder("attention")) else ()

@@ -125,8 +125,8 @@ class Turns:
             shot = figure(reading, 1, "×")
             items.append(Counter(shot, self.share, NUMBER.sized(110), LEFT, LINE, "left", shown))
             items.append(Text(f"the time of one path, {shot.source}", FACT, LEFT, UNDER, "left", shown))
-        for paths, name in ((1, "1 path"), (LANES, f"{LANES} paths")):
-            items.append(Text(name, LABEL, 18, 12, "left", self._told(paths, shown), self.beside(paths), "axis"))
+        for paths, word in ((1, "path"), (LANES, "paths")):
+            items.append(Text(f"{paths} {word}", LABEL, 18, 12, "left", self._told(paths, shown), self.beside(paths), "axis"))
         return items
 
     def _told(self, paths: int, shown: Callable[[float], float]) -> Callable[[float], float]:

@@ -81,6 +81,7 @@ def test_nothing_changed_nothing_is_drawn(drawn: tuple[Cache, list[str]], tmp_pa
 
 LAUNCHED = {"indexing bars 5-6", "launch bars 1-2", "launch bars 3-4", "roof-1 bars 1-2"}  # the launch, and its transitions
 CHIP = {"title bars 3-4", "cores", "indexing bars 1-2"}  # the board, and the transitions to it and from it
+SHARED = {"tensor-cores bars 5-6", "flash-attention", "quantisation bars 1-2"}  # all SMs' shared memory, by the square
 ALL_PATHS = ("sweeps", "divergence", "series", "slowdown", "values", "32", 1.1)
 WAITS = {"divergence bars 5-6", "stalls bars 1-2", "stalls bars 3-4", "stalls bars 5-6", "roof-2 bars 1-2"}
 NEXT = {"coalescing bars 1-2", "tiling bars 5-6", "flash-attention bars 1-2", "all-reduce bars 5-6"}  # by a still of it
@@ -96,12 +97,12 @@ CLIMBED = {"launch bars 3-4", "roof-1", "warps bars 1-2", "stalls bars 5-6", "ro
         # a rung's tower rises in one chorus and stands in those after it; a hall shows no rung that the film has not landed
         (
             ("ladders", "gemm_fp32", "rungs", "vectorised", "rate", 1.01),
-            {"roof-4", "curriculum"},
+            {"all-reduce bars 5-6", "roof-4", "curriculum"},
             "ladders.gemm_fp32.rungs.vectorised.rate",
         ),
         (
             ("ladders", "gemm_fp32", "rungs", "tile_1d", "rate", 1.01),
-            {"roof-2 bars 5-6", "roof-2 bars 7-8"} | AFTER,
+            {"roof-2 bars 3-4", "roof-2 bars 5-6", "roof-2 bars 7-8"} | AFTER,
             "ladders.gemm_fp32.rungs.tile_1d.rate",
         ),
         # the best rung rises in the last chorus, on the third beat of its sixth bar
@@ -116,17 +117,17 @@ CLIMBED = {"launch bars 3-4", "roof-1", "warps bars 1-2", "stalls bars 5-6", "ro
             {"roof-3 bars 5-6", "roof-3 bars 7-8"},
             "ladders.gemm_fp32.rungs.tile_2d.change",
         ),
-        # the vendor's line is drawn in one chorus, from the moment at which it takes the place of the rung's facts
+        # the vendor's line is drawn in one chorus, as what the whole ladder climbs to
         (
             ("ladders", "gemm_fp32", "lines", "cublas", "rate", 0.99),
-            {"roof-4 bars 7-8"},
+            {"roof-4 bars 5-6", "roof-4 bars 7-8"},
             "ladders.gemm_fp32.lines.cublas.rate",
         ),
         # what an empty launch costs is said while the blocks leave
         (("traces", "launch", "launch_latency", 1.5), {"launch bars 1-2"}, "traces.launch.launch_latency"),
         # the chip is drawn from them
         (("device", "l2_size", 2), LAUNCHED | CHIP, "device.l2_size"),
-        (("device", "sm_count", 2), LAUNCHED | CHIP, "device.sm_count"),
+        (("device", "sm_count", 2), LAUNCHED | CHIP | SHARED, "device.sm_count"),
         # the clock is told beside the memory, which stands in two bars
         (("device", "boost_clock", 1.1), {"cores bars 5-6"}, "device.boost_clock"),
         # figures that no scene shows
