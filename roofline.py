@@ -14,6 +14,7 @@ import click
 from audio.asked import Asked, steered
 
 if TYPE_CHECKING:
+    from measure.dataset import Dataset
     from scenes.render.make import Request
 
 OUT = Path("out")
@@ -34,7 +35,7 @@ class Verbs(click.Group):
 
     later: ClassVar[dict[str, str]] = {
         "compare": "measure.compare_verb",
-        "check": "scenes.render.check.verb",
+        "check": "scenes.render.check_verb",
         "page": "scenes.page.verb",
     }  # imported late
 
@@ -117,17 +118,26 @@ def request_for(
     scenes: Sequence[str], letter: str, fps: int | None, specs: Sequence[str], track: str | None, asked: Asked
 ) -> Request:
     """What a render or a still is asked for."""
+    dataset = _looked_at(scenes, specs)
     from audio.beats.listen import listen
-    from measure.dataset import Dataset
-    from scenes import film, fit
+    from scenes import fit
+
+    music = listen(track, asked)
+    rows, order = fit.over(scenes, music.track.timeline)
     from scenes.render.make import Request
     from scenes.render.quality import QUALITIES
 
-    film.order_with(scenes)  # names are checked before anything long begins
-    dataset = Dataset.open(specs)
-    music = listen(track, asked)
-    rows, order = fit.over(scenes, music.track.timeline)
     return Request(rows, QUALITIES[letter].at(fps), dataset, music.track, order, music.sound)
+
+
+def _looked_at(scenes: Sequence[str], specs: Sequence[str]) -> Dataset:
+    """The measurements that are asked for; mistakes in their names or in those of scenes are told before much is imported."""
+    from scenes import film
+
+    film.order_with(scenes)
+    from measure.dataset import Dataset
+
+    return Dataset.open(specs)
 
 
 @main.command()
@@ -138,8 +148,9 @@ def request_for(
 @track_option
 @steered
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The file to write.")
-@click.option("--format", "form", type=click.Choice(["mp4", "webm", "gif", "webp", "mov-alpha"]), help="Default: mp4.")
-@click.option("--loop", is_flag=True, help="One scene as a silent loop without a seam, for slides.")
+@click.option("--format", "form", type=click.Choice(["mp4", "webm", "gif", "webp", "mov-alpha"]),
+              help="Default: mp4. A gif is at most 640 wide at 20 frames a second, a webp 960 at 30.")  # fmt: skip
+@click.option("--loop", is_flag=True, help="One scene as a silent loop without sung words or a seam, for slides.")
 @click.option("--jobs", type=click.IntRange(1), help="Processes to draw with (default: one a core).")
 @click.option("--dry-run", is_flag=True, help="Only list the segments: which are already drawn, which are not, and why.")
 def render(
@@ -275,15 +286,14 @@ def preview(
 
     The page steps by beat and by frame, and says which scenes are stale and why. Only this machine can open it.
     """
+    dataset = _looked_at(scenes, specs)
     from audio.beats.listen import listen
-    from measure.dataset import Dataset
-    from scenes import film
+
+    music = listen(track, asked)
     from scenes.preview import start
     from scenes.render.quality import QUALITIES
 
-    film.order_with(scenes)
-    dataset = Dataset.open(specs)
-    session = start.session_of(scenes, QUALITIES[quality].at(fps), dataset.specs, listen(track, asked).track)
+    session = start.session_of(scenes, QUALITIES[quality].at(fps), dataset.specs, music.track)
     start.start(session, port, not no_open)
 
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import av
-import av.error
 import numpy as np
 from numpy.typing import NDArray
 
 with warnings.catch_warnings():  # pydub warns where no ffmpeg program is installed, and none is needed here
     warnings.simplefilter("ignore")
     from pydub import AudioSegment
+
+if TYPE_CHECKING:
+    import av
 
 RATE = 48_000  # samples a second
 SHORT = 0.5  # seconds that a file may end before the length it declares
@@ -35,6 +37,8 @@ def decode(path: Path | str) -> AudioSegment:
     path = Path(path)
     if not path.is_file():
         raise DecodeError(f"{path}: expected a sound file, found {'a folder' if path.is_dir() else 'nothing there'}")
+    import av.error  # late: what only reads a timeline needs no decoder
+
     try:
         with av.open(str(path), metadata_errors="replace") as container:
             samples, declared = _read(container, path)
@@ -82,6 +86,8 @@ def slice_seconds(segment: AudioSegment, start: float, end: float) -> AudioSegme
 
 def _read(container: av.container.InputContainer, path: Path) -> tuple[NDArray[np.int16], float]:
     """Samples (n, 2) and the seconds that the file declares (0 if it does not)."""
+    import av
+
     if not container.streams.audio:
         raise DecodeError(f"{path}: expected sound, found a {container.format.long_name} file without any")
     if any(not stream.disposition & av.stream.Disposition.attached_pic for stream in container.streams.video):

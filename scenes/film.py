@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import re
 from collections.abc import Sequence
@@ -128,6 +129,8 @@ def order_with(names: Sequence[str]) -> tuple[Row, ...]:
     owners = {scene.name: film for film, rows in films.items() for scene in rows} | {name: name for name in BESIDE}
     for name in names:
         if name not in owners:
+            if near := difflib.get_close_matches(name, owners, 1):
+                raise UnknownSceneError(f"no scene {name!r}: did you mean {near[0]!r}? ./roofline scenes lists them all")
             told = "; ".join(f"{film or 'the film'} has {', '.join(r.name for r in rows)}" for film, rows in films.items())
             raise UnknownSceneError(f"no scene {name!r}: {told}")
     found = {owners[name] for name in names} or {""}

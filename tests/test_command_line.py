@@ -80,6 +80,45 @@ def test_help_loads_nothing_but_click() -> None:
     assert done.stdout == "[]\n"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("--help",), 0),
+        (("scenes",), 0),
+        (("render", "indexng"), 2),
+        (("still", "indexng", "1"), 2),
+        (("preview", "indexng"), 2),
+        (("render", "--measurements", "no.json"), 2),
+        (("check", "no.mp4"), 2),
+        (("check", "--only", "nosuch"), 2),
+        (("page", "no.mp4"), 2),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_what_needs_no_picture_loads_nothing_that_draws(arguments: tuple[str, ...], code: int) -> None:
+    script = (
+        "import sys, roofline\n"
+        f"try: roofline.main({list(arguments)!r})\n"
+        "except SystemExit as end: code = end.code\n"
+        "print(code, [m for m in ('manim', 'numba', 'av', 'scipy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == f"{code} []"
+
+
+def test_a_misspelt_scene_is_told_its_likely_name() -> None:
+    done = invoke("render", "indexng")
+    assert (done.exit_code, done.stderr) == (
+        2, "roofline: no scene 'indexng': did you mean 'indexing'? ./roofline scenes lists them all\n"
+    )  # fmt: skip
+
+
+def test_the_checks_that_the_command_line_names_are_those_there_are() -> None:
+    from scenes.render import check, check_verb
+
+    assert tuple(check.CHECKS) == check_verb.NAMES
+
+
 def test_scenes_lists_the_film() -> None:
     lines = invoke("scenes").output.splitlines()
     assert lines[0].split() == ["scene", "bars", "length", "seconds", "idea"]

@@ -5,6 +5,7 @@ The fakes keep their state in files, so that a package "installed" by the faked 
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-REAL_TOOLS = "cat cksum dirname grep mkdir mktemp mv readlink rm rmdir sed sleep tail tr".split()
+REAL_TOOLS = "cat cksum date dirname grep mkdir mktemp mv readlink rm rmdir sed sleep tail tr".split()
 
 PYTHON = """#!/bin/sh
 echo "python $*" >>"$STATE/log"
@@ -207,6 +208,13 @@ def test_measuring_without_a_driver_or_with_an_old_one_installs_nothing(machine:
     assert machine.installs() == ["requirements-gpu-cuda12.txt"]
     assert machine.run("measure", ROOFLINE_CUDA="13")[0] == 2  # two CuPys in one environment break each other
     assert machine.run("measure", ROOFLINE_CUDA="eleven")[0] == 2
+
+
+def test_silent_install_says_how_long_it_takes_and_when_it_is_done(machine: Machine) -> None:
+    _, _, errors = machine.run("render")  # stderr is no terminal here
+    start, end = errors.splitlines()
+    assert "requirements-film.txt" in start and "(once, about 2 minutes)" in start
+    assert re.fullmatch(r"roofline: installed in \d+ s", end)
 
 
 def test_second_call_only_passes_the_verb_on(machine: Machine) -> None:

@@ -10,8 +10,6 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft
-from scipy.signal import resample_poly
 
 Floats = NDArray[np.float32]
 
@@ -27,11 +25,15 @@ def mono(samples: NDArray[np.int16], rate: int) -> Floats:
     """(n, channels) int16 -> (m,) float32 in -1..1 at 22.05 kHz."""
     both = samples.astype(np.float32).mean(axis=1) / np.float32(32768)
     common = np.gcd(RATE, rate)
+    from scipy.signal import resample_poly  # late: what reads a timeline that is written needs no scipy
+
     return np.asarray(resample_poly(both, RATE // common, rate // common), np.float32)
 
 
 def spectrogram(sound: Floats) -> Floats:
     """(n,) at 22.05 kHz -> log-filtered magnitudes (frames, bands); frame k is centred on sample `k * HOP`."""
+    from scipy import fft
+
     count = -(-len(sound) // HOP)
     left = WINDOW // 2
     padded = np.concatenate([np.zeros(left, np.float32), sound, np.zeros(WINDOW + HOP, np.float32)])

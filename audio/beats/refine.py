@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solveh_banded
 
 from audio.beats.bars import Array
 
@@ -49,4 +48,6 @@ def _whittaker(values: Array, weights: Array) -> Array:
         for k, factor in enumerate(factors):
             bands[2 - offset, offset + k : n - 2 + offset + k] += STIFFNESS * factor
     bands[2] += weights
+    from scipy.linalg import solveh_banded  # late, as in `features`
+
     return np.asarray(solveh_banded(bands, weights * values))

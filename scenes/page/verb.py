@@ -16,6 +16,9 @@ def page(film: Path, output: Path | None, track: str | None) -> None:
 
     One file of at most 25 MB with a small copy of the film inside; beside the film it plays that.
     """
+    from scenes.render.errors import there
+
+    there(film)
     from scenes.page.build import build
     from scenes.render.check.film import Film
     from scenes.render.report import shown

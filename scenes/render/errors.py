@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 
 class RenderError(RuntimeError):
     """A render that failed: a worker that died, a scene that raised, a file that does not hold what was drawn.
@@ -16,3 +18,10 @@ class RenderError(RuntimeError):
 
 class RequestError(ValueError):
     """A request that cannot be met: an output that cannot be written, a bar outside of its scene, a bad file name."""
+
+
+def there(film: Path) -> Path:
+    """The path of a finished film.  Raises RequestError where there is none: told before anything heavy is imported."""
+    if not film.is_file():
+        raise RequestError(f"{film}: no such film: render it first, or name the one that you have")
+    return film

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from audio.timeline import Timeline
-from scenes.film import Row
-from scenes.render.cache import Lookup
-from scenes.render.make import Report
-from scenes.render.quality import Quality
+if TYPE_CHECKING:  # `roofline scenes` needs none of what draws
+    from audio.timeline import Timeline
+    from scenes.film import Row
+    from scenes.render.cache import Lookup
+    from scenes.render.make import Report
+    from scenes.render.quality import Quality
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]], right: Sequence[int] = ()) -> str:

@@ -242,7 +242,7 @@ def test_the_whole_film_goes_to_its_own_folder_with_titled_chapters(tmp_path: Pa
     monkeypatch.setattr("scenes.render.make.make", fake)
     monkeypatch.setattr(kit, "publish", lambda request, made: [made.with_suffix(".srt")])
     said = verb.deliver(request, (), tmp_path, None, None, False, 1)
-    assert "ready to be posted: film.srt" in said
+    assert "a draft: 854x480 at 15: film.srt" in said
     verb.deliver(replace(request, rows=film.FILM[:1]), ("title",), tmp_path, None, None, False, 1)
     verb.deliver(replace(request, rows=film.FILM[:2]), ("title", "cores"), tmp_path, None, None, False, 1)
     whole, title, two = made
@@ -250,6 +250,23 @@ def test_the_whole_film_goes_to_its_own_folder_with_titled_chapters(tmp_path: Pa
     named = made[whole]
     assert named is not None and (named.film, named.scenes["roof-2"]) == ("How Kernels Climb", "Shared tiles")
     assert made[title] is made[two] is None
+
+
+def test_a_loop_shows_no_sung_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[Request] = []
+
+    def seen(request: Request, *_: Any) -> None:
+        asked.append(request)
+        raise RequestError("seen")
+
+    monkeypatch.setattr("scenes.render.make.make", seen)
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "cache"))
+    request = Request((film.row("indexing"),), QUALITIES["l"], Dataset.open(), tracks.default())
+    for looped in (True, False):
+        with pytest.raises(RequestError, match="seen"):
+            convert.convert(request, FORMATS["gif"], tmp_path / "x.gif", looped)
+    loop, plain = (one.timeline for one in asked)
+    assert loop.lines == () and plain.lines and loop.beats == plain.beats
 
 
 def test_a_loop_and_coverage_are_of_one_scene(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from scenes.film import Row
 from scenes.fit import over
 from scenes.render import claims_file
 from scenes.render.claims_file import Span
-from scenes.render.errors import RequestError
+from scenes.render.errors import RequestError, there
 
 
 @dataclass
@@ -43,8 +43,7 @@ class Film:
         Raises RequestError where the film or its claims are missing, what it holds is no film, or the track is another than the
         one it was made with.
         """
-        if not path.is_file():
-            raise RequestError(f"{path}: no such film: render it first, or name the one that you have")
+        there(path)
         try:
             with av.open(str(path)) as container:
                 kinds = [stream.type for stream in container.streams]

@@ -36,7 +36,7 @@ def convert(
     target = target.absolute()
     _check(request, form, target, looped)
     if looped:
-        request = by_itself(request)
+        request = wordless(by_itself(request))
     with _frames(request, form, workers, reporter) as source:
         frames: Frames = Loop(source, overlap(request)) if looped else source
         sound = None if looped or not form.sound else _sound(request)
@@ -48,6 +48,12 @@ def by_itself(request: make.Request) -> make.Request:
     """The same scenes, each with a plain start and end."""
     plain = {row: replace(row, transition=None) for row in request.order}
     return replace(request, rows=tuple(plain[row] for row in request.rows), order=tuple(plain.values()))
+
+
+def wordless(request: make.Request) -> make.Request:
+    """The same scenes without the lyric line: what is silent shows no sung words."""
+    track = request.track
+    return replace(request, track=replace(track, timeline=replace(track.timeline, lines=())))
 
 
 def overlap(request: make.Request) -> int:
