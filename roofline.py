@@ -218,11 +218,17 @@ def scenes(track: str | None, asked: Asked) -> None:
 def beats(track: str, asked: Asked, output: Path | None) -> None:
     """Hear a song's beats, bars and parts, say how sure they are, and write its timeline: for render --beats."""
     from audio.beats import listen
+    from audio.timeline import TimelineError
+    from scenes import fit
 
     found = listen.listen(track, asked)
     target = output or OUT / f"{Path(track).stem}.timeline.json"
     listen.write(found.track.timeline, target)
     click.echo(f"{listen.summary(found)}\n{target}")
+    try:
+        fit.over((), found.track.timeline)
+    except TimelineError as error:
+        click.echo(f"roofline: {error}", err=True)
 
 
 @main.command()

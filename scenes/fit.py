@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from math import ceil
 
 from audio import tracks
 from audio.timeline import Timeline, TimelineError
@@ -66,9 +67,11 @@ def lay(rows: Sequence[Row], timeline: Timeline, bpm: float) -> tuple[Row, ...]:
     fewest, most = sum(room.least for room in rooms), sum(room.most for room in rooms)
     if not fewest <= timeline.bars <= most:
         far = "short" if timeline.bars < fewest else "long"
+        bar = (timeline.beats[timeline.downbeats[-1]] - timeline.beats[timeline.downbeats[0]]) / timeline.bars
+        lasts = f"at least {clock(ceil(fewest * bar - 1e-6))}" if far == "short" else f"at most {clock(int(most * bar + 1e-6))}"
         raise TimelineError(
             f"{timeline.title!r} is too {far} for the film: expected {fewest} to {most} bars, found {timeline.bars}: "
-            "render some of its scenes by name, or give another track"
+            f"give it {lasts} at {timeline.bpm:.0f} BPM, render some of its scenes by name, or give another track"
         )
     lengths = solve(rooms, timeline.bars, prices(timeline))
     firsts = accumulate((1, *lengths))
@@ -76,6 +79,11 @@ def lay(rows: Sequence[Row], timeline: Timeline, bpm: float) -> tuple[Row, ...]:
         replace(row, first_bar=first, bars=bars, written=own)
         for row, first, bars, own in zip(rows, firsts, lengths, written, strict=False)
     )
+
+
+def clock(seconds: int) -> str:
+    """Minutes and seconds, 1:50."""
+    return f"{seconds // 60}:{seconds % 60:02d}"
 
 
 def rooms_of(written: Sequence[int], timeline: Timeline, bpm: float) -> list[Room]:

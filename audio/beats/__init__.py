@@ -23,6 +23,7 @@ WIDE = 1.8  # from the slowest to the fastest tempo: about where one may have be
 PHRASE = 8  # beats over which a tempo is meant
 USUAL = (3, 4)  # beats a bar; any other count is believed only where its downbeats stand out twice as far
 QUIET = 10.0 ** (-60 / 20)  # of the loudest: silence
+PLAIN, BETWEEN = 0.8, 0.3  # mean strength to every network at the beats, and half way between them, of a plain beat
 HEARD = 0.05  # mean strength of the beats below which there is no beat at all
 
 
@@ -35,7 +36,8 @@ class Found:
     """Seconds of the beats, the number of each in its bar (from 1), and how sure they are.
 
     `agreement` is the mean F-measure of the networks' beats with one another: where they disagree, they are often wrong
-    (Holzapfel et al., "Selective sampling for beat tracking evaluation", 2012). `contrast` says how far downbeats stand out.
+    (Holzapfel et al., "Selective sampling for beat tracking evaluation", 2012); it is 1 where beats are plain, whatever each
+    would make of them alone. `contrast` says how far downbeats stand out.
     """
 
     beats: Array
@@ -98,6 +100,7 @@ def track(
     alone = [bars.decode(one, features.FPS, (4,), tempo, start).frames / features.FPS for one in heard]
     told(1.0)
     agreement = float(np.mean([f_measure(a, b) for a, b in combinations(alone, 2)]))
+    agreement = 1.0 if plain(best.frames, heard) else agreement
     peaks = [strength[max(frame - 2, 0) : frame + 3].max() for frame in best.frames]
     if len(peaks) < 4 or np.mean(peaks) < HEARD:
         if bpm is None or first_downbeat is None:
@@ -122,6 +125,18 @@ def sounding(sound: features.Floats) -> tuple[int, int]:
         raise BeatError("it is silent: there is no beat to find")
     loud = np.flatnonzero(peaks > QUIET * peaks.max())
     return int(loud[0]), int(loud[-1]) + 1
+
+
+def plain(frames: NDArray[np.int64], heard: Array) -> bool:
+    """Whether every network, (networks, frames, 2), says beat at these frames, and nothing half way between them."""
+    if len(frames) < 4:
+        return False
+
+    def level(at: NDArray[np.int64]) -> Array:
+        near = np.clip(at[:, None] + np.arange(-2, 3), 0, heard.shape[1] - 1)
+        return np.asarray(heard.sum(axis=2)[:, near].max(axis=2).mean(axis=1))
+
+    return bool(level(frames).min() >= PLAIN and level((frames[1:] + frames[:-1]) // 2).max() <= BETWEEN)
 
 
 def f_measure(a: Array, b: Array, near: float = NEAR) -> float:

@@ -2,7 +2,8 @@
 
 Chords change on downbeats more than elsewhere (Davies and Plumbley, EUSIPCO 2006; Papadopoulos and Peeters, ISMIR 2008), so the
 change of spectrum and of chroma at a beat stands beside the networks' word. Bars follow one another as in `bars`, but a bar may
-be cut short, at a price: a song that drops a beat goes on in step.
+be cut short, at a price, to two beats or more: a song that drops a beat goes on in step. Where all beats are alike, as a
+metronome's, there is no evidence to be scaled up, and bars are of four.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from audio.beats.features import RATE, TUNING, WINDOW, Floats, filterbank
 
 NEAR = 2  # frames around a beat in which the networks' peak may lie
 SPREAD = 2.0  # to which the evidence is scaled, in nats
+ALIKE = 1.5  # deviation of the evidence, before that, below which it is not scaled up: kicks alone have 0.3 to 0.9, a band 3
+STILL = 0.01  # deviation of a change (a cosine distance) below which it is not scaled up: one sound over and over
 NEEDED = 0.8  # evidence that a downbeat has to show, in nats
 CUT = np.log(1e-4)  # log-probability that a bar ends early
 CLARITY = 0.5  # contrast below which the downbeats are a guess
@@ -50,8 +53,9 @@ def label(frames: NDArray[np.int64], activations: Array, bands: Floats, anchor: 
     score, came = emitted[0].copy(), np.zeros((len(frames), len(slots)), int)
     for t in range(1, len(frames)):
         moved, origin = score[before], before.copy()
-        early = is_first & (score.max() + cut > moved)
-        moved, origin = np.where(early, score.max() + cut, moved), np.where(early, int(score.argmax()), origin)
+        begun = np.where(is_first, -np.inf, score)  # no bar is cut to a single beat
+        early = is_first & (begun.max() + cut > moved)
+        moved, origin = np.where(early, begun.max() + cut, moved), np.where(early, int(begun.argmax()), origin)
         score, came[t] = moved + emitted[t], origin
     path = [int(score.argmax())]
     for t in range(len(frames) - 1, 0, -1):
@@ -62,14 +66,14 @@ def label(frames: NDArray[np.int64], activations: Array, bands: Floats, anchor: 
 
 
 def evidence(frames: NDArray[np.int64], activations: Array, bands: Floats) -> Array:
-    """How much each beat looks like a downbeat, (beats,), mean 0, deviation SPREAD."""
+    """How much each beat looks like a downbeat, (beats,), mean 0, deviation SPREAD, or less where all beats are alike."""
     peaks = np.array([activations[max(frame - NEAR, 0) : frame + NEAR + 1].max(axis=0) for frame in frames])
     said = np.clip(np.log((peaks[:, 1] + 0.02) / (peaks[:, 0] + 0.02)), -2.5, 2.5)
     spectra = averages(frames, bands)
     chords = chroma(spectra)
     total = said + _scaled(changes(spectra, 1)) + 0.5 * _scaled(changes(chords, 1)) + 0.5 * _scaled(changes(chords, 2))
     total -= total.mean()
-    return np.asarray(SPREAD * total / (total.std() + 1e-9))
+    return np.asarray(SPREAD * total / max(float(total.std()), ALIKE))
 
 
 def contrast(found: Array, numbers: NDArray[np.int64], metre: int) -> float:
@@ -106,4 +110,4 @@ def changes(vectors: Array, reach: int) -> Array:
 
 
 def _scaled(values: Array) -> Array:
-    return np.asarray(np.clip((values - values.mean()) / (values.std() + 1e-9), -2.0, 2.5))
+    return np.asarray(np.clip((values - values.mean()) / max(float(values.std()), STILL), -2.0, 2.5))

@@ -8,6 +8,7 @@ from pathlib import Path
 from audio import beats_file, timeline_file, tracks
 from audio.asked import Asked
 from audio.beats import BeatError
+from audio.beats.bars import FASTEST, SLOWEST
 from audio.beats.make import Heard, hear
 from audio.timeline import Timeline, TimelineError
 
@@ -54,7 +55,7 @@ def summary(heard: Heard) -> str:
     ]
     if heard.found is not None:
         found = heard.found
-        lines.append(f"is it felt twice as fast, or half? --bpm {2 * found.bpm:.0f}, or --bpm {found.bpm / 2:.0f}")
+        lines += other_tempi(found.bpm)
         lines.append(
             f"beats {'sure' if found.sure else 'uncertain'} (agreement {found.agreement:.2f}), "
             f"bars {'sure' if found.sure_of_bars else 'uncertain'} (contrast {found.contrast:.2f})"
@@ -66,6 +67,13 @@ def summary(heard: Heard) -> str:
             f"  {section.name:{width}}  bars {section.first_bar:3}-{last:<3}  from {clock(made.time(section.first_bar))}"
         )
     return "\n".join(lines)
+
+
+def other_tempi(bpm: float) -> list[str]:
+    """A line on twice and half a tempo, as far as they are tempi that a song may have."""
+    ways = [f"twice as fast, --bpm {2 * bpm:.0f}"] if 2 * bpm <= FASTEST else []
+    ways += [f"half as fast, --bpm {bpm / 2:.0f}"] if bpm / 2 >= SLOWEST else []
+    return [f"is it felt {', or '.join(ways)}?"] if ways else []
 
 
 def clock(seconds: float) -> str:

@@ -111,3 +111,22 @@ def test_a_dropped_beat_goes_on_in_step() -> None:
     # Who says where bars begin means all of them.
     said = downbeats.label(np.array(frames), activations, bands, anchor=4)
     assert [k for k, number in enumerate(said.numbers) if number == 1] == [*range(0, 34, 4)]
+
+
+def test_beats_that_are_all_alike_are_bars_of_four() -> None:
+    """A metronome: what the networks say differs by chance alone, and no bar is cut short for it."""
+    frames = np.arange(30, 30 + 25 * 118, 25)
+    activations = np.full((frames[-1] + 30, 2), 0.01)
+    activations[frames] = np.random.default_rng(3).uniform(0.3, 0.45, (len(frames), 2))
+    found = downbeats.label(frames, activations, np.full((len(activations), 136), 0.1, np.float32))
+    assert found.metre == 4
+    assert set(np.diff(np.flatnonzero(found.numbers == 1))) == {4}
+
+
+def test_no_bar_is_cut_to_a_single_beat() -> None:
+    activations, frames = heard([25] * 33, 4)
+    activations[:] = 0.01
+    for k, frame in enumerate(frames):  # two downbeats in a row, beats 16 and 17
+        activations[frame] = (0.05, 0.8) if k in (*range(0, 17, 4), *range(17, 33, 4)) else (0.8, 0.05)
+    found = downbeats.label(np.array(frames), activations, np.full((len(activations), 136), 0.1, np.float32))
+    assert min(np.diff(np.flatnonzero(found.numbers == 1))) >= 2

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from audio import beats, beats_file, timeline_file
 from audio.asked import Asked
-from audio.beats import BeatError, f_measure, make
+from audio.beats import BeatError, f_measure, listen, make
 from audio.benchmarks import band
 from audio.decode import RATE, to_array
 from audio.timeline import TimelineError
@@ -129,6 +129,35 @@ def test_silence_is_refused_and_a_beat_nobody_hears_can_be_laid(tmp_path: Path) 
 def test_too_short_a_sound_is_refused(tmp_path: Path, sound: NDArray[np.int16]) -> None:
     with pytest.raises(BeatError, match=r"short.wav: 2.0 s of sound are too short to find bars in: give at least 8 s"):
         make.hear(write(tmp_path / "short.wav", sound[: 2 * RATE]))
+
+
+def test_a_kick_on_every_beat_is_heard_with_certainty() -> None:
+    """A decaying tone of 150 Hz twice a second: alone, one of the networks takes its beats for others."""
+    t = np.arange(4800) / RATE
+    sound = np.zeros((30 * RATE, 2), np.int16)
+    for k in range(60):
+        at = k * RATE // 2
+        sound[at : at + len(t)] = (26000 * np.sin(2 * np.pi * 150 * t) * np.exp(-5 * t))[:, None].astype(np.int16)
+    found = beats.track(sound, RATE)
+    assert found.sure and found.bpm == pytest.approx(120, abs=0.1) and found.metre == 4
+
+
+def test_a_beat_is_plain_where_every_network_hears_it_and_nothing_between() -> None:
+    heard = np.full((3, 500, 2), 0.02)
+    frames = np.arange(10, 490, 24)
+    heard[:, frames, 0] = 0.9
+    assert beats.plain(frames, heard)
+    assert not beats.plain(frames[::2], heard), "half as fast: something is between"
+    assert not beats.plain(np.arange(10, 490, 12), heard), "twice as fast: every other is not heard"
+    heard[0, frames, 0] = 0.5
+    assert not beats.plain(frames, heard), "one network does not hear it"
+
+
+@pytest.mark.parametrize(
+    ("bpm", "told"), [(120, ["is it felt half as fast, --bpm 60?"]), (70, ["is it felt twice as fast, --bpm 140?"])]
+)
+def test_only_a_tempo_that_a_song_may_have_is_proposed(bpm: float, told: list[str]) -> None:
+    assert listen.other_tempi(bpm) == told
 
 
 def found_with(**changes: object) -> beats.Found:

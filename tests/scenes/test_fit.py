@@ -89,6 +89,14 @@ def test_a_scene_keeps_half_of_its_bars_or_of_its_time(bars: int, bpm: float, fi
             lay(ROWS, track(bars, bpm=bpm), BPM)
 
 
+def test_what_is_too_short_or_too_long_is_told_in_minutes_too() -> None:
+    """Forty bars of four at 120 a minute last 80 s; 480 last 960 s."""
+    with pytest.raises(TimelineError, match="give it at least 1:20 at 120 BPM"):
+        lay(ROWS, track(30), BPM)
+    with pytest.raises(TimelineError, match="give it at most 16:00 at 120 BPM"):
+        lay(ROWS, track(481), BPM)
+
+
 def test_a_track_that_is_too_long_is_refused() -> None:
     with pytest.raises(TimelineError, match="too long for the film: expected 40 to 480 bars, found 481"):
         lay(ROWS, track(481), BPM)
