@@ -17,7 +17,7 @@ implementation of those rules, not a certificate.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -68,18 +68,24 @@ class Violation:
         )
 
 
-def check(film: Path) -> tuple[Violation, ...]:
-    """Decode a film and return every violation.  Raises RequestError where it cannot be read."""
+def check(film: Path, told: Callable[[], None] = lambda: None) -> tuple[Violation, ...]:
+    """Decode a film and return every violation; `told` hears of every frame.  Raises RequestError where it cannot be read."""
     try:
         with av.open(str(film)) as container:
             rate = container.streams.video[0].average_rate
             if rate is None:
                 raise RequestError(f"{film}: has no constant frame rate, so flashes cannot be counted")
             frames = (np.asarray(frame.to_ndarray(format="rgb24"), np.uint8) for frame in container.decode(video=0))
-            return scan(frames, float(rate))
+            return scan(heard(frames, told), float(rate))
     except (av.error.FFmpegError, IndexError, OSError) as error:
         why = (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
         raise RequestError(f"{film}: cannot be read as a film: {why}") from None
+
+
+def heard(frames: Iterable[NDArray[np.uint8]], told: Callable[[], None]) -> Iterator[NDArray[np.uint8]]:
+    for frame in frames:
+        told()
+        yield frame
 
 
 def scan(frames: Iterable[NDArray[np.uint8]], fps: float) -> tuple[Violation, ...]:

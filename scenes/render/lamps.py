@@ -9,7 +9,7 @@ the film was laid over stands in the claims beside it; without them they are the
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -57,12 +57,15 @@ class Result:
         )
 
 
-def check(film: Path, track: tracks.Track, spans: Sequence[Span] | None = None) -> Result:
+def check(
+    film: Path, track: tracks.Track, spans: Sequence[Span] | None = None, told: Callable[[], None] = lambda: None
+) -> Result:
     """Compare every lamp with its beat.  Raises RenderError where a lamp lights too often or not at all.
 
     `spans` say which frames of the track the file shows; None means that the file starts with the track.
+    `told` hears of every frame.
     """
-    times, lit, fps = read_lamps(film, [track.timeline.beats_in(bar) for bar in range(1, track.timeline.bars + 1)])
+    times, lit, fps = read_lamps(film, [track.timeline.beats_in(bar) for bar in range(1, track.timeline.bars + 1)], told)
     spans = spans or [Span("film", 0, len(times), 0)]
     heard, played = mono(decoded_sound(film)), mono(to_array(decode(track.path)))
     errors: list[float] = []
@@ -74,9 +77,13 @@ def check(film: Path, track: tracks.Track, spans: Sequence[Span] | None = None) 
         shift = offset + (span.at - span.first) / fps  # a moment of the track is this much later in the file
         beats = list(beats_of(track.timeline, span.first / fps, span.last / fps, fps))
         lights = sum(len(rising(column[here])) for column in lit.values())
-        if lights != len(beats):
-            raise RenderError(f"{film.name}: {span.scene} has {len(beats)} beats, but its lamps light {lights} times")
-        for at, index, lamp in beats:
+        moved = comings_on(beats)
+        if lights != len(moved):
+            raise RenderError(
+                f"{film.name}: {span.scene} has {len(beats)} beats, its lamps should light {len(moved)} times, "
+                f"but light {lights} times"
+            )
+        for at, index, lamp in moved:
             rises = rising(lit[lamp][here])
             near = [rise for rise in rises if abs(times[span.at + rise] - at - shift) < _half_beat(track.timeline, index)]
             if len(near) != 1:
@@ -99,8 +106,13 @@ def beats_of(timeline: Timeline, start: float, end: float, fps: float) -> Iterat
             yield at, index, lamp_places(timeline.beats_in(bar))[index - timeline.downbeats[bar - 1]]
 
 
+def comings_on(beats: Sequence[tuple[float, int, tuple[float, float]]]) -> list[tuple[float, int, tuple[float, float]]]:
+    """Those of a span's beats on which a lamp comes on: in a bar of one beat the last bar's last lamp stays lit."""
+    return [beat for k, beat in enumerate(beats) if k == 0 or beat[2] != beats[k - 1][2]]
+
+
 def read_lamps(
-    film: Path, bars: Sequence[int]
+    film: Path, bars: Sequence[int], told: Callable[[], None] = lambda: None
 ) -> tuple[NDArray[np.float64], dict[tuple[float, float], NDArray[np.bool_]], float]:
     """Start of each frame in seconds, which frames each lamp is lit on, frames a second; `bars` are the beats of the bars."""
     places = sorted({place for count in set(bars) for place in lamp_places(count)})
@@ -115,6 +127,7 @@ def read_lamps(
             raise RequestError(f"{film}: expected a film, found no frame rate")
         stream.thread_type = "AUTO"
         for frame in container.decode(stream):
+            told()
             if frame.pts is None:
                 raise RenderError(f"{film.name}: a frame has no time")
             times.append(float(frame.pts * stream.time_base))

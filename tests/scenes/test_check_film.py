@@ -249,6 +249,23 @@ def test_texts_on_a_bright_picture_are_found(film: check.Film, tmp_path: Path) -
     assert len(found.faults) > 4 and "is read at" in told(found.faults)
 
 
+def test_a_text_that_passes_by_the_allowance_is_named(film: check.Film, monkeypatch: pytest.MonkeyPatch) -> None:
+    """2.8 to 1 is less than the 3 of large text, and more than 85 % of it."""
+    monkeypatch.setattr(letters, "placed", lambda film: iter([(30, [Placed("LARGE", 10, 10, 200, 60, 1.0, "text")])]))
+    monkeypatch.setattr(letters, "contrast", lambda pixels, box: 2.8)
+    found = letters.check(film)
+    assert found.passed and "'LARGE' at 2.8 of 3 to 1" in found.note and "15%" in found.note and "15%" in found.expected
+
+
+def test_every_frame_that_is_read_is_told(film: check.Film) -> None:
+    seen: list[int] = []
+    told = replace(film, told=lambda: seen.append(1))
+    for name, passes in check.PASSES.items():
+        seen.clear()
+        check.CHECKS[name](told)
+        assert len(seen) == passes * film.frames, name
+
+
 def test_lab_is_that_of_another_library() -> None:
     from skimage.color import rgb2lab
 

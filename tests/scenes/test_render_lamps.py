@@ -126,3 +126,17 @@ def test_bars_of_three_and_four_have_their_own_lamps() -> None:
     columns = [lamp[0] for _, lamp in found]
     assert columns[:3] == columns[7:10] == sorted(columns[:3]) and columns[3:7] == columns[10:14] == sorted(columns[3:7])
     assert columns[0] == columns[4] and columns[3] < columns[4], "the last beat is always rightmost"
+
+
+def test_a_bar_of_one_beat_leaves_the_last_lamp_on_and_the_film_passes(tmp_path: Path) -> None:
+    """Bars of 4, 4, 4, 1, 4, 4 and 3: 24 beats, of which the one alone lights no lamp anew: 23 lights."""
+    request = short_film.request(tmp_path)
+    downs = (0, 4, 8, 12, 13, 17, 21, 24)
+    timeline = replace(request.timeline, downbeats=downs)
+    rows = (Row("small", "small_passage", "Small", 1, 7, ""),)
+    uneven = replace(request, rows=rows, order=rows, track=replace(request.track, timeline=timeline))
+    made = make(uneven, tmp_path / "film.mp4", Cache(tmp_path / "cache"), workers=1)
+    result = lamps.check(made.film, uneven.track)
+    assert result.beats == 23 and result.passed
+    with pytest.raises(RenderError, match="light 23 times"):
+        lamps.check(made.film, request.track)

@@ -60,3 +60,17 @@ def test_bars_stand_at_what_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_log_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", io.StringIO())
     assert isinstance(progress.reporter(), progress.Lines)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_frames_that_are_read_are_a_bar_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    for shown, wanted in ((Terminal(), True), (io.StringIO(), False)):
+        monkeypatch.setattr("sys.stderr", shown)
+        with progress.Frames("checking", 40) as bar:
+            for _ in range(30):
+                bar.step()
+        assert ("30/40" in shown.getvalue()) == wanted

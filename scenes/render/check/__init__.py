@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import av.error
 
-from scenes.render import claims_file, flash
+from scenes.render import claims_file, flash, progress
 from scenes.render.check import captions, container, hues, letters, sound, sync
 from scenes.render.check.film import Film
 from scenes.render.check.outcome import Fault, Outcome
@@ -15,7 +15,7 @@ from scenes.render.errors import RequestError
 
 def flashes(film: Film) -> Outcome:
     """General and red flashes, plain and extended, of the decoded frames."""
-    found = flash.check(film.path)
+    found = flash.check(film.path, film.told)
     faults = tuple(Fault(str(one), one.start) for one in found)
     told = f"{len(found)} stretches that flash too often" if found else "none"
     return Outcome(
@@ -43,14 +43,26 @@ CHECKS: dict[str, Callable[[Film], Outcome]] = {
 """By name, in the order in which they run."""
 
 
+PASSES = {"sync": 2, "flash": 1, "contrast": 1, "colour": 1}
+"""How often a check decodes all of a film's frames."""
+
+
+def frames_to_read(film: Film, names: Sequence[str] = ()) -> int:
+    """How many frames the checks by those names, or all, will tell of."""
+    return film.frames * sum(PASSES.get(name, 0) for name in names or CHECKS)
+
+
 def run(film: Film, names: Sequence[str] = ()) -> Iterator[Outcome]:
     """The outcomes of the checks by those names, or of all.  Raises RequestError for a film that does not decode to its end."""
-    for name in names or CHECKS:
-        try:
-            yield CHECKS[name](film)
-        except av.error.FFmpegError as error:
-            why = (error.strerror or type(error).__name__).lower()
-            raise RequestError(f"{film.path}: cannot be read to its end: {why}: copy or render it again") from None
+    with progress.Frames("checking", frames_to_read(film, names)) as bar:
+        film.told = bar.step
+        for name in names or CHECKS:
+            try:
+                outcome = CHECKS[name](film)
+            except av.error.FFmpegError as error:
+                why = (error.strerror or type(error).__name__).lower()
+                raise RequestError(f"{film.path}: cannot be read to its end: {why}: copy or render it again") from None
+            yield outcome
 
 
-__all__ = ["CHECKS", "Fault", "Film", "Outcome", "claims", "flashes", "run"]
+__all__ = ["CHECKS", "Fault", "Film", "Outcome", "claims", "flashes", "frames_to_read", "run"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +35,7 @@ class Film:
     fps: int
     size: tuple[int, int]
     order: tuple[Row, ...] = ()  # the film that its scenes stand in, where it is none of the project's own
+    told: Callable[[], None] = lambda: None  # hears of every frame that is decoded
 
     @classmethod
     def open(cls, path: Path, track: str | None = None, specs: tuple[str, ...] = ()) -> Film:
@@ -109,5 +110,6 @@ class Film:
             stream = container.streams.video[0]
             stream.thread_type = "AUTO"
             for number, frame in enumerate(container.decode(stream)):
+                self.told()
                 if number in wanted:
                     yield number, frame

@@ -37,7 +37,7 @@ def check(film: Film) -> Outcome:
     limit = 0.5 / film.fps + lamps.SLACK
     expected = f"every lamp and every sung word within half a frame and 2 ms ({limit * 1e3:.1f} ms) of the sound"
     try:
-        result = lamps.check(film.path, film.track, film.spans)
+        result = lamps.check(film.path, film.track, film.spans, film.told)
     except (RenderError, RequestError) as error:
         return Outcome("sync", "Picture and sound", "lamps and beats do not match", expected, (Fault(str(error)),))
     faults = [] if result.passed else [Fault(f"a lamp is {result.worst * 1e3:.1f} ms from its beat")]
