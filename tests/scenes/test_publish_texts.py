@@ -116,6 +116,18 @@ def test_a_voice_and_a_beat_tracker_are_credited_where_they_took_part(tmp_path: 
     assert "Heydari, Frank Cwitkowitz and Zhiyao Duan (CC BY 4.0)" in own and "by the project" not in own
 
 
+def test_the_heading_of_the_figures_says_whether_they_were_measured_or_published() -> None:
+    """The 3090's are all other people's, the H200's file is a run of the project's; the eight H100 are others' again."""
+    headings = {
+        ("nvidia-h200",): "What was measured",
+        ("rtx-3090-published",): "What was published",
+        ("rtx-3090-published", "hgx-h100-published"): "What was published",
+        ("hgx-h100-published", "nvidia-h200"): "What was measured, and what was published",
+    }
+    for specs, expected in headings.items():
+        assert f"\n\n{expected}\n" in description.text(Dataset.open(specs), OWN, []), specs
+
+
 def test_a_credit_that_notice_does_not_have_is_an_error() -> None:
     with pytest.raises(KeyError, match="Comic Sans"):
         notice.credits(["Comic Sans"])

@@ -1,4 +1,4 @@
-"""The text that a film is posted with: what it is, its chapters, what was measured, and whom it credits.
+"""The text that a film is posted with: what it is, its chapters, what was measured or published, and whom it credits.
 
 Every figure in it is read from the measurements, as those on screen are.
 """
@@ -41,7 +41,7 @@ def text(data: Dataset, track: tracks.Track, chapters: Sequence[Chapter]) -> str
     if chapters:
         blocks.append(["Chapters", *(f"{chapter.stamp} {chapter.title}" for chapter in chapters)])
     blocks += [
-        ["What was measured", *measured(data)],
+        [heading(data), *measured(data)],
         ["Credits", *credits(track)],
         [" ".join(f"#{tag}" for tag in TAGS)],
     ]
@@ -54,6 +54,17 @@ def _opening(data: Dataset) -> Iterator[str]:
         yield f"{told} Its figures were published for the {device} by others; the screen says so."
     else:
         yield f"{told} Its figures, and most of its motion, were measured on the {device}; what was not says so on screen."
+
+
+def heading(data: Dataset) -> str:
+    """What the lines under it are: figures that were measured, figures that were published, or some of each."""
+    climbs = [climb(data, name)[1] for name in LADDERS]
+    server = data.all_reduce()
+    measured_here = {data.run is not None, *(best.source == "measured" for best in climbs if best)}
+    measured_here |= {server.run is not None} if server else set()
+    if len(measured_here) == 2:
+        return "What was measured, and what was published"
+    return "What was measured" if measured_here == {True} else "What was published"
 
 
 def measured(data: Dataset) -> Iterator[str]:
