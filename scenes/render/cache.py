@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from measure.dataset import Dataset
+from scenes.render import changes
 from scenes.render.content import ROOT, digest
 from scenes.render.errors import RequestError
 from scenes.render.plan import Segment
@@ -92,13 +93,13 @@ class Cache:
         entries = _entries(self.folder(segment, quality))
         why = "not rendered yet"
         for entry in entries:
-            changes = _changes(entry, parts, dataset)
-            if not changes:
+            changed = _changes(entry, parts, dataset)
+            if not changed:
                 with contextlib.suppress(OSError):
                     os.utime(entry.video.with_suffix(".json"))  # used now
                 return Lookup(segment, parts, entry, f"same content and {len(entry.reads)} same readings")
             if entry is entries[0]:
-                why = "changed: " + ", ".join(changes[:3]) + (f" and {len(changes) - 3} more" if len(changes) > 3 else "")
+                why = f"changed: {changed}"
         return Lookup(segment, parts, None, why)
 
     def store(
@@ -197,26 +198,15 @@ def _read(note: Path) -> Entry | None:
         return None
 
 
-def _changes(entry: Entry, parts: Mapping[str, str], dataset: Dataset) -> list[str]:
-    """Names of the parts and of the readings that differ from an entry's."""
-    names = sorted({*entry.parts, *parts}, key=lambda name: (name.count("."), name))
-    changes = [
-        _told(name, entry.parts.get(name), parts.get(name)) for name in names if entry.parts.get(name) != parts.get(name)
-    ]
-    return changes + [key for key in sorted(entry.reads, key=_telling) if reading_digest(dataset, key) != entry.reads[key]]
+def _changes(entry: Entry, parts: Mapping[str, str], dataset: Dataset) -> str:
+    """What differs from an entry's parts and readings, in words; empty where nothing does."""
+    read = [key for key in sorted(entry.reads, key=_telling) if reading_digest(dataset, key) != entry.reads[key]]
+    return changes.told(entry.parts, parts, read)
 
 
 def _telling(key: str) -> tuple[bool, int, str]:
     """The order in which changed readings are named: what was measured before what follows from it, the short ones first."""
     return key.partition(".")[0] in ("derived", "extent", "bound"), key.count(".") + 9 * key.count("@"), key
-
-
-def _told(name: str, before: str | None, now: str | None) -> str:
-    if before is None:
-        return f"{name} is new"
-    if now is None:
-        return f"{name} is gone"
-    return f"{name} {before} -> {now}" if len(now) < 20 and now[:1].isdigit() else name
 
 
 def _sync(path: Path) -> None:

@@ -8,7 +8,7 @@ from scenes.render.cache import Lookup
 
 
 def lines(lookups: Sequence[Lookup]) -> Iterator[str]:
-    """One line a scene and reason: "roof-4 bars 1-6 of 12: changed: ladders.gemm_fp32.rungs.vectorised.rate"."""
+    """One line a scene and reason: "roof-4 bars 1-6 of 12: changed: measurements (gemm fp32 vectorised rate)"."""
     for name in dict.fromkeys(lookup.segment.row.name for lookup in lookups):
         mine = [lookup for lookup in lookups if lookup.segment.row.name == name]
         reasons = dict.fromkeys(lookup.why for lookup in mine if lookup.entry is None)

@@ -150,7 +150,7 @@ def test_a_saved_measurement_draws_what_read_it_and_says_why(preview: Preview) -
     body["roofs"]["fp32"]["datasheet"]["value"] = 20.0
     preview.measured.write_text(json.dumps(body))
     stale = preview.until("first", lambda scene: bool(scene["why"]))
-    assert "changed: roofs.fp32" in stale["why"][0]
+    assert "changed: measurements (roof fp32)" in stale["why"][0]
     preview.until("first", lambda scene: drawn(scene) and scene["draft"] != before)
     claims = json.loads(preview.ask("GET", "/scene/first")[1])["claims"]
     assert "20.0 TFLOP/s" in [claim["text"] for claim in claims]

@@ -15,6 +15,7 @@ from measure import schema
 from measure.dataset import Dataset
 from measure.records import Device, Measurements, Quantity, Roof
 from scenes.film import Row
+from scenes.render import changes
 from scenes.render.cache import KEPT_A_SPAN, VARIABLE, Cache, default_root
 from scenes.render.errors import RequestError
 from scenes.render.plan import Segment
@@ -62,7 +63,7 @@ def test_a_value_that_was_read_counts_and_one_that_was_not_does_not(tmp_path: Pa
     store(cache, dataset(tmp_path), tmp_path)
     assert cache.look_up(SEGMENT, L, PARTS, dataset(tmp_path, slope=4.6)).entry is not None
     missed = cache.look_up(SEGMENT, L, PARTS, dataset(tmp_path, peak=65.3))
-    assert missed.entry is None and missed.why == "changed: roofs.fp32"
+    assert missed.entry is None and missed.why == "changed: measurements (roof fp32)"
     store(cache, dataset(tmp_path, peak=65.3), tmp_path)
     assert cache.look_up(SEGMENT, L, PARTS, dataset(tmp_path, peak=65.3)).entry is not None
     assert cache.look_up(SEGMENT, L, PARTS, dataset(tmp_path, peak=65.2)).entry is not None, "both stay"
@@ -73,7 +74,7 @@ def test_a_miss_names_what_changed(tmp_path: Path) -> None:
     store(cache, data, tmp_path)
     now = {"schema": "1", "scenes.scene": "bbbb", "numpy": "2.5.0", "scenes.props.new": "cccc"}
     why = cache.look_up(SEGMENT, L, now, data).why
-    assert why == "changed: numpy 2.4.6 -> 2.5.0, scenes.scene, scenes.props.new is new"
+    assert why == "changed: numpy 2.4.6 -> 2.5.0; code (scenes/scene.py, scenes/props/new.py)"
 
 
 @pytest.mark.parametrize("damage", ["cut", "no video", "no json", "bad json", "old json"])
@@ -129,3 +130,13 @@ def test_the_folder_can_be_named_and_must_be_writable(tmp_path: Path, monkeypatc
     (tmp_path / "file").write_text("")
     with pytest.raises(RequestError, match=f"another folder in {VARIABLE}"):
         Cache(tmp_path / "file")
+
+
+def test_what_changed_is_told_in_words() -> None:
+    launch = {"transition from launch": "a", "scenes.launch": "b", "scenes.roof": "c", "timeline": "d"}
+    alone = {"scenes.roof": "c", "timeline": "e"}
+    assert changes.told(launch, alone, ()) == "the music or its words; drawn without the transition from launch"
+    assert changes.told(alone, launch, ()) == "the music or its words; drawn with the transition from launch"
+    readings = ("run?", "device.boost_clock?", "all_reduce@device.memory.packages", "device.boost_clock", "roofs.fp32")
+    assert changes.told(alone, alone, readings) == "measurements (the run, boost clock, all reduce and 1 more)"
+    assert changes.told(alone, alone, ()) == ""

@@ -100,9 +100,9 @@ def test_a_changed_figure_redraws_the_scene_that_reads_it_and_says_so(
     request = short_film.request(tmp_path, measurements=tmp_path / "rtx-3090-published.json")
     lookups = survey(request, cold[1])
     assert {lookup.segment.row.name for lookup in lookups if lookup.entry is None} == {"small"}
-    assert {lookup.why for lookup in lookups if lookup.entry is None} == {"changed: roofs.dram"}
+    assert {lookup.why for lookup in lookups if lookup.entry is None} == {"changed: measurements (roof dram)"}
     table = report.segments(lookups, request.quality)
-    assert "miss   changed: roofs.dram" in table and "hit" in table
+    assert "miss   changed: measurements (roof dram)" in table and "hit" in table
     made = make(request, tmp_path / "film.mp4", cold[1])
     claims = claims_file.read(made.claims)
     assert "1.872 TB/s" in [claim["text"] for claim in claims["claims"]]
