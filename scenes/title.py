@@ -91,7 +91,7 @@ class Title(Passage):
         hall = Hall.of(self.data)
 
         # Clear the frame of all but the beat lamps.
-        self.hud_shown.set(0.0, -1.0)
+        self.hud_shown.set(0.0, self.clock.at_frame(self.clock.start) - 1.0)
 
         # Wake the cube: it swells, then hops and lands on every beat; each landing sends a ripple through the seats.
         size = Track(0.62).to(0.8, self.at(1, 2), 1.0, overshoot)
@@ -140,9 +140,9 @@ class Title(Passage):
         return name, source
 
     def _hop(self, beat: float) -> float:
-        """Height of the cube: it leaves the floor half way to each beat and lands on it; at rest before the last one."""
+        """Height of the cube: it leaves the floor half way to each beat and lands on it; at rest before the first and last."""
         u = (beat - np.floor(beat) - 0.4) / 0.6
-        return float(3.2 * u * (1.0 - u)) if u > 0.0 and beat < self.clock.beats - 1.0 else 0.0
+        return float(3.2 * u * (1.0 - u)) if u > 0.0 and 0.0 <= beat < self.clock.beats - 1.0 else 0.0
 
     def _stretch(self, beat: float) -> float:
         """Squashed where it lands, long in flight, the same volume always."""

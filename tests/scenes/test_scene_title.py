@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from audio.timeline import Timeline
 from measure import schema
 from measure.records import SCHEMA_VERSION, Device, Measurements, Run
 from scenes.stage.overlay import Placed
@@ -19,7 +20,7 @@ from scenes.stage.world import Boxes
 from scenes.title import Words
 
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
-from staging import boxes, small_frames, staged, world_at
+from staging import boxes, placed, small_frames, staged, world_at
 
 WIDTH, HEIGHT = 480, 270
 
@@ -208,3 +209,17 @@ def test_texts_keep_apart_and_inside_the_safe_area(measured: Path) -> None:
             assert one.left >= 0.05 * WIDTH - 1 and one.right <= 0.95 * WIDTH + 1 and one.top >= 0.05 * HEIGHT
         for one, other in itertools.combinations(here, 2):
             assert one.right <= other.left or other.right <= one.left or one.bottom <= other.top or other.bottom <= one.top
+
+
+def test_before_the_first_downbeat_the_cube_rests_under_no_heading() -> None:
+    """A song whose first bar begins after three seconds: six beats at 120 a minute, nothing written, nothing hops."""
+    beats = [3.0 + 0.5 * k for k in range(4 * 110 + 1)]
+    timeline = Timeline("late", beats[-1] + 2.0, tuple(beats), tuple(range(0, 4 * 110 + 1, 4)))
+    scene = staged("title", timeline=timeline)
+    first = scene.clock.at_frame(scene.clock.start)
+    assert first == pytest.approx(-6.0, abs=0.1)
+    for beat in np.arange(first, 0.0, 0.2):
+        drawn = boxes(scene, float(beat))
+        lowest = drawn.origin[np.abs(drawn.color - np.array(THREAD, np.float32)).max(axis=1) < 0.02][:, 2].min()
+        assert lowest == pytest.approx(0.0, abs=0.02), beat
+        assert not placed(scene, float(beat), seen=0.1)
