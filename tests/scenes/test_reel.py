@@ -295,7 +295,7 @@ def test_the_reel_s_name_stands_for_all_of_it_and_a_scene_s_for_one() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("render", "stage-rel"), ("no scene 'stage-rel'", "title", "stage-reel has reel-voxels")),
+        (("render", "stage-rel"), ("no scene 'stage-rel'", "did you mean 'stage-reel'")),
         (("render", "title", "reel-boards"), ("title and reel-boards", "different films")),
         (("still", "stage-reel", "1"), ("a film of 7 scenes", "reel-voxels")),
         (("still", "reel-boards", "5"), ("reel-boards bar 5", "bars 1 to 4")),
