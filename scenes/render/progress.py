@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
+from scenes.fit import clock
 from scenes.render.plan import Segment
 
 LINE_EVERY = 10.0  # seconds between two lines where there is no terminal
@@ -121,35 +122,10 @@ class Bars(Silent):
         self._progress.console.print(text, highlight=False)
 
 
-class Frames:
-    """One bar over frames that are read, with the time left, on a terminal; nothing anywhere else."""
-
-    def __init__(self, what: str, total: int) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-        self._progress = Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("frames"), TimeElapsedColumn(),
-            TextColumn("left"), TimeRemainingColumn(), console=Console(stderr=True), transient=True,
-            disable=not sys.stderr.isatty(), redirect_stdout=sys.stdout.isatty(),
-        )  # fmt: skip
-        self._task = self._progress.add_task(what, total=total)
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._progress.stop()
-
-    def step(self) -> None:
-        self._progress.advance(self._task)
-
-
 def time_left(frames: int, speed: float) -> str:
     """Minutes and seconds that some frames take at a speed in frames a second."""
     seconds = round(frames / speed) if speed > 0 else 0
-    return f"{seconds // 60}:{seconds % 60:02d}"
+    return clock(seconds)
 
 
 def reporter() -> Reporter:

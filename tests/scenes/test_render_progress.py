@@ -9,6 +9,7 @@ import pytest
 from scenes.film import Row
 from scenes.render import progress
 from scenes.render.plan import Segment
+from scenes.render.publish.progress import told
 
 ONE = tuple(Segment(Row("one", "m", "One", 1, 4, ""), bar, bar + 1, 20 * bar - 20, 20 * bar + 20) for bar in (1, 3))
 TWO = (Segment(Row("two", "m", "Two", 5, 2, ""), 1, 2, 80, 120),)
@@ -67,10 +68,9 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_frames_that_are_read_are_a_bar_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_is_a_bar_with_its_frames_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     for shown, wanted in ((Terminal(), True), (io.StringIO(), False)):
         monkeypatch.setattr("sys.stderr", shown)
-        with progress.Frames("checking", 40) as bar:
-            for _ in range(30):
-                bar.step()
+        with told("checking", 40) as tell:
+            tell(30)
         assert ("30/40" in shown.getvalue()) == wanted

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 import av.error
 
-from scenes.render import claims_file, flash, progress
+from scenes.render import claims_file, flash
 from scenes.render.check import captions, container, hues, letters, sound, sync
 from scenes.render.check.film import Film
 from scenes.render.check.outcome import Fault, Outcome
 from scenes.render.errors import RequestError
+from scenes.render.publish import progress
 
 
 def flashes(film: Film) -> Outcome:
@@ -54,8 +56,9 @@ def frames_to_read(film: Film, names: Sequence[str] = ()) -> int:
 
 def run(film: Film, names: Sequence[str] = ()) -> Iterator[Outcome]:
     """The outcomes of the checks by those names, or of all.  Raises RequestError for a film that does not decode to its end."""
-    with progress.Frames("checking", frames_to_read(film, names)) as bar:
-        film.told = bar.step
+    with progress.told("checking", frames_to_read(film, names)) as tell:
+        read = itertools.count(1)
+        film.told = lambda: tell(next(read))
         for name in names or CHECKS:
             try:
                 outcome = CHECKS[name](film)

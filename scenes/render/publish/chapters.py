@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from audio.timeline import Timeline
 from scenes.film import Row
+from scenes.fit import clock
 from scenes.render.claims_file import Span
 
 LEAST_SECONDS, LEAST_COUNT = 10, 3
@@ -27,7 +28,7 @@ class Chapter:
     @property
     def stamp(self) -> str:
         """As it is typed in a description: 0:00, 2:07."""
-        return f"{self.second // 60}:{self.second % 60:02d}"
+        return clock(self.second)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""How far a conversion is: a bar with the time left on a terminal, a line now and then anywhere else."""
+"""How far a conversion or a check is: a bar with the time left on a terminal, a line now and then anywhere else."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def told(what: str, total: int) -> Iterator[Callable[[int], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("frames"), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    with Progress(*columns, console=Console(stderr=True), redirect_stdout=sys.stdout.isatty()) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.update(task, completed=done)
 
