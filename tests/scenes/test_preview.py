@@ -348,8 +348,9 @@ def test_ctrl_c_ends_it_and_all_its_processes(tmp_path: Path, sign: signal.Signa
     environment = {**os.environ, "ROOFLINE_CACHE": str(tmp_path), "MARK": str(tmp_path), "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, str(ROOT / "roofline.py"), "preview", "title", "--no-open", "--fps", "2"]
     started = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment
-    )
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment,
+        preexec_fn=lambda: signal.signal(sign, signal.SIG_DFL),  # tests that run in the background of a shell ignore SIGINT
+    )  # fmt: skip
     assert started.stdout is not None
     assert started.stdout.readline().startswith("http://127.0.0.1:")
     children = descendants(started.pid) if sys.platform == "linux" else []
