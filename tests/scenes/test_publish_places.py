@@ -49,11 +49,17 @@ def test_a_name_without_latin_letters_still_names_a_folder() -> None:
     assert verb.slug("\u5149").isalnum() and verb.slug("../a b") == "a-b" and verb.slug("Caf\u00e9") == "cafe"
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the cache and the track of all of these films, so that each is drawn once."""
+    return tmp_path_factory.mktemp("shared")
+
+
 @pytest.fixture
-def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> make.Request:
+def filled(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> make.Request:
     """A folder with a film that is sung, its page and report, and files of somebody's own."""
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "cache"))
-    request = short_film.request(tmp_path / "track")
+    monkeypatch.setenv(VARIABLE, str(shared / "cache"))
+    request = short_film.request(shared / "track")
     out = tmp_path / "out"
     verb.deliver(request, (), tmp_path, out / "film.mp4", None, False, 1)
     (out / STALE[0]).write_text('<html><meta name="generator" content="roofline 1.0"></html>')
