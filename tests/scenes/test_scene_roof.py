@@ -194,7 +194,7 @@ def test_the_last_roof_climbs_to_the_best_verified_rung_and_the_ladder_lights_up
     assert end is not None and end.of == f"{best['title']}, fp32"
     assert float(end.figure.numeral) == round(best["rate"]["value"] / document["roofs"]["fp32"]["measured"]["value"], 2)
     last = scene.at(8, 3)  # on "sight", one after the other
-    lit = [[tower.light(last - back / 8) > 0.99 for tower in scene.towers.values()] for back in range(len(rungs))]
+    lit = [[tower.light(last - back / 16) > 0.99 for tower in scene.towers.values()] for back in range(len(rungs))]
     assert lit == [[k <= len(rungs) - 1 - back for k in range(len(rungs))] for back in range(len(rungs))]
 
 
