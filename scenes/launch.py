@@ -207,14 +207,15 @@ class Launch(Passage):
 
         def cost() -> Sequence[Item]:
             time = microseconds(self.read("traces.launch.launch_latency"))
-            words = Text(f"an empty kernel, there and back, {time.source}", SMALL, RIGHT, FINE, "right", shown)
-            return [Number(time, NUMBER, RIGHT, BIG, "right", shown), words]
+            words = ("an empty kernel, there and back", FINE), (f"launched from Python, {time.source}", FINER)
+            lines = [Text(line, SMALL, RIGHT, y, "right", shown) for line, y in words]
+            return [Number(time, NUMBER, RIGHT, BIG, "right", shown), *lines]
 
         self.text_later(shown, cost)
 
     def _say_fit(self, trace: LaunchTrace, waves: int) -> None:
         """What the third word of the launch asks for; then what comes of it: how many blocks an SM holds, and the waves."""
-        said = Track(0.0).to(1.0, self.at(2, 1.8), 0.4).to(0.0, self.at(*self.run_from), 0.3)
+        said = Track(0.0).to(1.0, self.at(2, 2), 0.4).to(0.0, self.at(*self.run_from), 0.3)
         self.text(Text("smem: bytes of shared memory for each block", LABEL, LEFT, LINE_2, opacity=said))
         if not self.data.has("traces.launch.blocks_per_sm"):
             return
