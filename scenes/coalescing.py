@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +16,7 @@ from scenes.props.signs import Sign, Signs
 from scenes.props.strides import Columns
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
-from scenes.stage.keys import Path, Track, linear, pulse, ramp, smooth, window
+from scenes.stage.keys import Path, Track, during, linear, pulse, ramp, smooth, window
 from scenes.stage.overlay import Item, Number, Text
 from scenes.stage.palette import MEMORY, QUIET, TEXT, mix
 from scenes.stage.passage import Passage, Scenery
@@ -91,8 +92,7 @@ class Coalescing(Passage):
     def flow(self) -> None:
         """Words on their way to the lanes: as dense for every stride, as fast as the bandwidth was measured."""
         seat = seats() + np.array([0.0, EDGE / 2, 0.42])
-        ends = [start for start, _ in self.strides[1:]] + [self.chart + 0.5]
-        for (start, stride), end in zip(self.strides, ends, strict=True):
+        for (start, stride), (end, _) in pairwise([*self.strides, (self.chart + 0.5, 0)]):
             if not self.data.has(f"{SWEEP}.series.useful.values.{stride}"):
                 continue
             begin = self.trip[1] if stride == 1 else start
@@ -137,21 +137,20 @@ class Coalescing(Passage):
         if self.measured:
             self.text(Text("stride: words from lane to lane", SMALL.coloured(TEXT), LEFT, FIRST + 52, opacity=told))
         else:
-            words = f"bandwidth by stride not measured on {self.data.device.name}"
-            drawn = "outlines: share of the bytes that is used, by the addresses"
-            self.text(Text(words, LABEL, LEFT, FIRST + 56, opacity=shown), Text(drawn, SMALL, LEFT, FIRST + 104, opacity=shown))
+            absent = f"bandwidth by stride not measured on {self.data.device.name}"
+            self.text(Text(absent, LABEL, LEFT, FIRST + 56, opacity=shown))
+            self.text(Text("outlines: share of the bytes used, by the addresses", SMALL, LEFT, FIRST + 104, opacity=shown))
 
     def sectors(self, stride: int) -> str | None:
         keys = (f"{SWEEP}.series.sectors_{how}.values.{stride}" for how in ("counted", "model"))
         return next((key for key in keys if self.data.has(key)), None)
 
     def say_the_line(self) -> None:
-        """Useful bandwidth of a line read side by side; sectors of a load, of this one and of one whose lanes are scattered."""
-        near, far = window(self.at(1, 3), self.at(3) - 0.1, 0.3), window(self.at(3, 3) + 0.15, self.at(4, 4) - 0.2, 0.3)
-        key = f"{SWEEP}.series.useful.values.1"
+        """Useful bandwidth of a line read side by side; the sectors of its load, and of each as the lanes are scattered."""
+        near = window(self.at(1, 3), self.at(3) - 0.1, 0.3)
 
         def bandwidth() -> Sequence[Item]:
-            useful = figure(self.read(key), 2)
+            useful = figure(self.read(f"{SWEEP}.series.useful.values.1"), 2)
             return [
                 Number(useful, NUMBER.coloured(MEMORY), LEFT, FIRST + 92, "left", near),
                 Text("of useful bytes", FACT.sized(38), LEFT, FIRST + 144, "left", near),
@@ -166,26 +165,28 @@ class Coalescing(Passage):
                 Text(asked.source, SMALL, RIGHT, FIRST + 130, "right", shown),
             ]
 
-        if self.data.has(key):
+        if self.measured:
             self.text_later(near, bandwidth)
-        for stride, shown in ((1, near), (8, far)):
+        for (start, stride), (end, _) in pairwise([*self.strides, (self.chart - 0.25, 0)]):
+            shown = during(max(start, self.at(1, 3)), end, 0.3 * (stride == 1), 0.3 * (end > self.at(3, 4)))
             if self.sectors(stride):
                 self.text_later(shown, partial(split, stride, shown))
 
     def say_the_waste(self) -> None:
-        """How many bytes DRAM sends for each word that is used, at the longest stride."""
-        shown, last = window(self.at(5, 1.5), self.clock.beats + 9.0, 0.4), self.columns.strides[-1]
+        """How many bytes DRAM sends for each word that is used: of the column that the thread stands on, the last first."""
+        seen, end = self.at(5, 1.5), self.clock.beats + 9.0
+        stops = [(seen, self.columns.strides[-1]), *(stop for stop in self.stops if stop[0] > seen), (end, 0)]
 
-        def words() -> Sequence[Item]:
-            sent = figure(self.read(f"{self.waste}.{last}"), 0, "bytes", WORD)
+        def words(stride: int, shown: Callable[[float], float]) -> Sequence[Item]:
+            sent = figure(self.read(f"{self.waste}.{stride}"), 0, "bytes", WORD)
             return [
                 Number(sent, NUMBER, RIGHT, FIRST + 36, "right", shown),
                 Text(f"sent by DRAM for each {WORD} used", FACT.sized(38), RIGHT, FIRST + 88, "right", shown),
-                Text(f"{sent.source}, at stride {last}{self.pairs(last)}", SMALL, RIGHT, FIRST + 130, "right", shown),
+                Text(f"{sent.source}, at stride {stride}{self.pairs(stride)}", SMALL, RIGHT, FIRST + 130, "right", shown),
             ]
-
-        if self.waste:
-            self.text_later(shown, words)
+        for (lands, stride), (end, _) in pairwise(stops) if self.waste else ():
+            shown = during(lands, end, 0.4 * (lands == seen))
+            self.text_later(shown, partial(words, stride, shown))
 
     def pairs(self, stride: int) -> str:
         """Whether DRAM sends twice the sectors that are asked for, in words; '' where it does not, or that was not counted."""
@@ -197,7 +198,7 @@ class Coalescing(Passage):
     def letter(self) -> None:
         """What the line, the warp and the sheet are; the strides under their columns."""
         cyan, steel = CODE.coloured(mix(MEMORY, TEXT, 0.3)), LABEL.coloured(mix(QUIET, TEXT, 0.4))
-        first, later = window(0.75, self.trip[0] + 0.15, 0.4), window(self.at(3), self.chart - 0.5)
+        first, later = window(0.75, self.trip[0] + 0.15, 0.4), window(self.at(3), self.at(3, 3.5))
         asking = window(0.75, self.at(3) - 0.5)
         line, before = (0.0, 1.3 * DEEP, BASE + 0.16), (0.0, FRONT - 1.2, 0.02)
         signs: list[Sign] = [
@@ -219,8 +220,7 @@ class Coalescing(Passage):
         return lambda beat: plane()
 
     def light(self, world: World, beat: float) -> None:
-        out = ramp(beat, self.at(3) - 0.5, 3.0)
-        back = ramp(beat, self.chart - 1.0, 1.5)
+        out, back = ramp(beat, self.at(3) - 0.5, 3.0), ramp(beat, self.chart - 1.0, 1.5)
         world.light = Light(focus=(0.0, -1.0 + 9.0 * out + 13.0 * back), radius=10.0 + 12.0 * out, ambient=0.34)
         world.fog = Fog(start=36.0, end=100.0)
         world.ground = Ground(spacing=2.4, extent=90.0)

@@ -98,6 +98,22 @@ def window(start: float, end: float, fade: float = 0.5) -> Callable[[float], flo
     return lambda beat: ramp(beat, start - fade / 2, fade) * (1.0 - ramp(beat, end - fade / 2, fade))
 
 
+def during(start: float, end: float, rise: float = 0.0, fall: float = 0.0) -> Callable[[float], float]:
+    """Opacity of one of several that take turns in one place: there from half a frame before `start` until the next comes.
+
+    `rise` and `fall` are beats of change after `start` and before `end`; 0 is at once.
+    """
+    early = 0.02
+
+    def shown(beat: float) -> float:
+        if not start <= beat + early < end:
+            return 0.0
+        risen = min(1.0, (beat + early - start) / rise) if rise else 1.0
+        return min(risen, (end - beat - early) / fall) if fall else risen
+
+    return shown
+
+
 def pulse(beat: float, decay: float = 0.35) -> float:
     """1 on every beat, falling off exponentially: for motion, scale or hue at equal luminance (never for brightness)."""
     return math.exp(-(beat - math.floor(beat)) / decay)
