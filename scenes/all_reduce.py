@@ -91,7 +91,7 @@ class AllReduce(Passage):
 
     def _light(self, world: World, beat: float) -> None:
         rx, ry = self.ring.radii
-        world.light = Light(focus=(0.0, -0.1 * ry), radius=1.25 * rx, ambient=0.36)
+        world.light = Light(focus=(0.0, -0.1 * ry), radius=1.4 * rx, ambient=0.46)
         world.fog = Fog(start=2.4 * rx + 10.0, end=7.0 * rx + 30.0)
         world.ground = Ground(spacing=2.0, extent=80.0)
 
@@ -175,6 +175,8 @@ class AllReduce(Passage):
             shown, named = window(begin, end, 0.4), window(max(begin, self.at(2, 2.5)), end, 0.4)
             self.text(Text(title, FACT, LEFT, LINE_1 + lower, opacity=named))
             self.text(Text(words, SMALL, LEFT, LINE_2 + lower, opacity=named))
+            if end == turn:  # what grows is no buffer
+                self.text(Text("height: GPUs added in, not bytes", SMALL, LEFT, LINE_3 + lower, opacity=named))
             self.text(Text(f"2(N − 1) for N GPUs{_pace(arrives)}", SMALL, RIGHT, LINE_2 + 16, "right", shown))
 
         def step(beat: float) -> str:
@@ -219,7 +221,7 @@ class AllReduce(Passage):
             self.text_later(shown, capacity)
 
     def _count(self, begin: float, end: float) -> None:
-        """On how many GPUs the same sum has been seen."""
+        """On how many GPUs the same sum has been seen: all of them hold it by now."""
         shown, ring = window(begin, end, 0.4), self.ring
 
         def several(beat: float) -> bool:
@@ -232,7 +234,7 @@ class AllReduce(Passage):
                      lambda beat: 0.0 if several(beat) else shown(beat), kind="clock"),
                 Counter(count, lambda beat: ring.counted(beat) / ring.ranks, NUMBER, LEFT, BIG + 12, "left",
                         lambda beat: shown(beat) if several(beat) else 0.0),
-                Text(lambda beat: "now hold the same sum" if several(beat) else "holds the sum", SMALL.coloured(TEXT),
+                Text(lambda beat: "show the same sum" if several(beat) else "shows its sum", SMALL.coloured(TEXT),
                      LEFT, FINE + 12, "left", shown),
             ]  # fmt: skip
 

@@ -255,7 +255,7 @@ def test_the_count_is_that_of_the_copies_held_up_and_ends_on_the_hush(gpus: int,
         words = {placed.text.strip() for placed in texts(scene, beat)}
         named = [word for word in words if word.endswith(" GPUs") or word == "1 GPU"]
         assert named == ([] if not up else ["1 GPU"] if up == 1 else [f"{up} GPUs"]), f"beat {beat}: {words}"
-        assert ("now hold the same sum" in words) == (up > 1)
+        assert ("show the same sum" in words) == (up > 1)
         seen.append(up)
     assert seen[:2] == [0, 1] and seen[-1] == told and seen == sorted(seen)
 
