@@ -11,12 +11,13 @@ from scenes.props.cube import Vector
 from scenes.props.framing import Lens, View
 from scenes.props.roofline import BACK, FLOOR, HALF_DEPTH, HALF_WIDTH, TOWER, UNZOOMED, Box, Chart, Tower, decades, graduations
 from scenes.stage.overlay import SAFE, Text, Value, clearance, value_at
-from scenes.stage.type import SMALL
+from scenes.stage.type import SMALL, measure_text
 
 FRONT = -3.55  # y of the board's front edge, where the intensities stand
 BELOW = 34.0  # design pixels from the board's front edge down to the intensities
 CAP = 18.0  # design pixels: half a numeral's height and a little air
 WIDE = 270.0  # design pixels: of the longest numeral with its unit
+LEVELS = {"load_path": "byte loaded", "l1": "L1 byte", "l2": "L2 byte", "dram": "DRAM byte"}
 ABOVE = 836.0  # design pixels: baseline of intensities that stand in the hall, clear of the lyric
 FAR = np.geomspace(4.0, 240.0, 161) - 2.0  # x along a rail, far beyond its end
 
@@ -36,7 +37,7 @@ def axes(
     A rate stands at the frame's right edge, on the line of its rail, and goes where the beam or a tower comes under it.
     """
     # Its name comes first: a decade that would stand under it yields.
-    items = [Text("FLOP per byte", SMALL, 0, BELOW, "right", across, partial(name_place, view), "axis", True)]
+    items = [Text(axis_name(chart), SMALL, 0, BELOW, "right", across, partial(name_place, view), "axis", True)]
     for mark in decades(chart.low_x, chart.high_x):
         items.append(Text(f"{mark:g}", SMALL, 0, BELOW, "centre", across, (chart.x(mark), FRONT, FLOOR), "axis", True))
     if standing:
@@ -90,7 +91,14 @@ def in_the_hall(chart: Chart, across: Value, view: View, towers: Callable[[], It
         for x, mark in zip(marks, decades(chart.low_x, chart.high_x), strict=True)
     ]
     left = SAFE[0]
-    return [Text("FLOP per byte", SMALL, left, ABOVE, "left", partial(clear, left, left + WIDE), None, "axis", True), *items]
+    name = axis_name(chart)
+    shown = partial(clear, left, left + measure_text(name, SMALL, 1.0)[0] + CAP)
+    return [Text(name, SMALL, left, ABOVE, "left", shown, None, "axis", True), *items]
+
+
+def axis_name(chart: Chart) -> str:
+    """What is along the floor, with the level at which its bytes are counted."""
+    return f"FLOP per {LEVELS.get(chart.level, 'byte')}"
 
 
 def upright(view: View, x: float, beat: float) -> Vector:

@@ -22,7 +22,7 @@ MATH = "fp32 math"
 # What it means that nothing, or something, is left under the beam (True) or a slope, in a beginner's words.
 LIMITED = {
     True: ("math can go no faster", "math could go faster"),
-    False: ("loads can come no faster", "loads could come faster"),
+    False: ("{roof} can carry no more", "{roof} could carry more"),
 }
 WIDE = "vectorised"  # the rung whose threads load several values at once
 UNNAMED = {"tile_1d": "1D tiling", "tile_2d": "2D tiling", WIDE: "Vectorised loads"}
@@ -52,7 +52,7 @@ def lettering(data: Dataset, name: str, shown: Value, landed: Value, told: bool 
     """A rung's title, its one idea, its rate, and where it stands under its roof; or why it has no rate.
 
     What was measured of it is written with `landed`, when its tower stands: a rate never runs through those of no rung. `told`
-    gives its share of the roof above it as a figure; otherwise that is said in words, and the HUD's ratio is the only one.
+    gives its share of the roof above it as a figure, and what that means; otherwise the HUD's ratio is the only one.
     """
     rung, rate = find(data, name), data.get(f"ladders.{LADDER}.rungs.{name}.rate")
     if rung is None or rate is None:
@@ -77,10 +77,9 @@ def lettering(data: Dataset, name: str, shown: Value, landed: Value, told: bool 
         number = figure(share, 0, "%", 100.0)
         items.append(Number(number, FACT, LEFT, y + 112, "left", landed))
         items.append(Text(of, FACT, LEFT + 22 + measure_text(number.text, FACT, 1.0)[0], y + 112, "left", landed))
-        y += 20
+        items.append(Text(limited(share.quantity.value, roof), SMALL, LEFT, y + 118 + LINE, "left", landed))
     else:
         items.append(Text(f"{standing(share.quantity.value)} the {part}: {roof}", SMALL, LEFT, y + 98, "left", landed))
-    items.append(Text(limited(share.quantity.value, roof), SMALL, LEFT, y + 98 + LINE, "left", landed))
     return items
 
 
@@ -94,7 +93,7 @@ def limited(share: float, roof: str) -> str:
     if share > OVER:
         return "faster than this roof was measured"
     none, some = LIMITED[roof == MATH]
-    return none if share >= BINDS else some
+    return (none if share >= BINDS else some).format(roof=roof)
 
 
 def roof_over(data: Dataset, name: str) -> tuple[Reading, str] | None:
