@@ -7,6 +7,7 @@ from functools import cache, partial
 from typing import ClassVar
 
 from measure.dataset import Reading
+from scenes.props import hall_light
 from scenes.props import rungs as facts
 from scenes.props.climb import FLIGHT, QUICK, block, caption, lowered
 from scenes.props.gauges import Gap
@@ -54,6 +55,11 @@ class Roof4(Roof):
     def construct(self) -> None:
         super().construct()
         self.sky.arrange = lambda world, beat: drop(world, beat, self.at(*self.top), self.passed)
+
+    def light_up(self, chart: Chart) -> None:
+        # As long as the scale is not magnified; afterwards the ladder itself is what shines.
+        for band in hall_light.bands(chart, [0.0, 2.0]):
+            self.prop(band)
 
     # ---- when what lands ---------------------------------------------------------------------------------------------
 

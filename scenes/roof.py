@@ -7,7 +7,7 @@ from functools import cache, partial
 from typing import ClassVar
 
 from scenes import film
-from scenes.props import lesson
+from scenes.props import hall_light, lesson
 from scenes.props import rungs as facts
 from scenes.props.axes import axes
 from scenes.props.climb import FLIGHT, block, climb, quick_run
@@ -73,6 +73,8 @@ class Roof(Passage):
         self.roof_line = self.prop(RoofLine(hall, self.planes, self.stands))
         if self.builds:
             self.raise_the_roof(self.chart)
+        else:
+            self.light_up(self.chart)
         for rung, moment in self.land.items():
             self.present(rung, moment)
         self.close()
@@ -109,6 +111,12 @@ class Roof(Passage):
         else:
             self.slope.to(0.0, self.first(), 2.0)
             self.across.to(1.0, self.first(), 2.0)
+
+    def light_up(self, chart: Chart) -> None:
+        # On each "rise" and with each landing light runs up the roof; the drop's own is as bright as the first roof's.
+        self.sky.arrange = hall_light.chorus(list(self.land.values()))
+        for band in hall_light.bands(chart, [0.0, 2.0, *self.land.values(), self.at(5), self.at(5, 3)]):
+            self.prop(band)
 
     def present(self, name: str, moment: float) -> None:
         """The facts of a rung, or of a quick run, on the left while it is the newest, and how much roof is left above it."""

@@ -20,6 +20,7 @@ from scenes import film
 from scenes.props.framing import FADE, Lens, above_the_words
 from scenes.props.gauges import Gap
 from scenes.props.ghosts import RAIL, Ghost, Ghosts
+from scenes.props.hall_light import shine
 from scenes.props.last_climb import Burst, Magnifier
 from scenes.props.roofline import CUBE, FLOOR, HALF_DEPTH, HALF_WIDTH, ROW, TOWER, Chart
 from scenes.props.rungs import MATH, limited, standing
@@ -374,6 +375,17 @@ def test_what_stands_at_a_share_of_a_roof_means_is_said_in_words() -> None:
     assert [limited(share, MATH) for share in (0.3, 0.95)] == ["math could go faster", "math can go no faster"]
     assert [limited(share, "the DRAM") for share in (0.3, 0.95)] == ["the DRAM could carry more", "the DRAM can carry no more"]
     assert limited(1.2, MATH) == limited(1.2, "the DRAM") == "faster than this roof was measured"
+
+
+def test_a_chorus_is_brightest_on_its_drop_and_lights_up_on_each_landing_without_a_flash() -> None:
+    """Half of the light that is there goes in no less than two beats, 0.9 s: WCAG counts pairs of changes within a second."""
+    beats = np.arange(0.0, 32.0, 1 / 27)  # a frame at 60 a second and 132 BPM
+    light = np.array([shine([6.0, 14.0, 22.0], float(beat)) for beat in beats])
+    assert light[0] == 1.0 and light.argmax() == 0 and light[-1] == 0.0
+    for moment in (14.0, 22.0):
+        assert light[np.searchsorted(beats, moment + 0.4)] > light[np.searchsorted(beats, moment - 0.5)] + 0.3
+    turns = np.flatnonzero(np.diff(np.sign(np.diff(light)[np.abs(np.diff(light)) > 1e-9])))
+    assert len(turns) <= 6 and np.diff(light).min() > -0.5 / (2 * 27)
 
 
 def test_nothing_but_nothing_is_shown_as_nothing() -> None:
