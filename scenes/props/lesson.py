@@ -121,7 +121,7 @@ def words(
     labels.append(_label("the beam: math", figure(math, 1), window(at(3, 3), at(5, 1)), (x + 1.6, -HALF_DEPTH, z), COMPUTE))
     if ridge is not None:
         shown = figure(ridge, 2 if ridge.quantity.value < 10 else 1)
-        labels.append(_label("the ridge: both meet", shown, window(at(4, 3), at(5, 2)), (x, -HALF_DEPTH, FLOOR), QUIET))
+        labels.append(_label("the ridge: both meet", shown, window(at(4, 3), at(5, 4)), (x, -HALF_DEPTH, FLOOR), QUIET))
     ways, left, right = window(at(2, 1.5), at(3, 1) - 0.25), window(at(5, 1), leave), window(at(5, 3), leave)
     return [
         Labels(labels, view, beats, partial(chart.boxes, view)),
