@@ -142,7 +142,7 @@ def test_the_cube_stays_under_the_roof_line_of_its_own_plane(name: str, spec: st
         ]
         roofed = scene.pinned(beat, np.array(ends))
         over = np.interp(seen[:, 0], roofed[:, 0], roofed[:, 1]) - seen[:, 1]
-        assert over.max() < 3.0, f"beat {beat}: {over.round(1)} design pixels over the roof"  # the line is some ten wide
+        assert over.max() < 4.0, f"beat {beat}: {over.round(1)} design pixels over the roof"  # the line is some ten wide
         drawn = World()
         scene.roof_line.draw(drawn, beat)
         assert [float(b.a[len(b.a) // 2, 1]) for b in drawn.ribbons][:1] == pytest.approx([plane])
