@@ -210,11 +210,15 @@ class FlashAttention(Passage):
         def faster() -> Sequence[Item]:
             times, units = figure(self.rungs.reading(fast, "figures.speedup"), 1, "×"), self.rungs.units()
             counted = Track().to(1.0, self.last + 1.0, 1.0, arrive)
-            words = [f"faster than {UNFUSED}, {times.source}", *([f"{FUSED}, and on {units}"] if units else [])]
-            return [
+            items: list[Item] = [
                 Counter(times, counted, NUMBER.coloured(COMPUTE), LEFT, TALL, "left", shown, start=1.0),
-                *(Text(line, SMALL, LEFT, y, "left", shown) for line, y in zip(words, (UNDER, UNDERMOST), strict=False)),
+                Text(f"faster than {UNFUSED}, {times.source}", SMALL, LEFT, UNDER, "left", shown),
             ]
+            if units:
+                alone = figure(self.rungs.reading(self.rungs.fused, "figures.speedup"), 2, "×")
+                words = (("fusing alone ", SMALL), (alone, SMALL.coloured(TEXT)), (f", the rest: {units}", SMALL))
+                items.append(Sentence(words, LEFT, UNDERMOST, opacity=shown))
+            return items
 
         self.text_later(shown, faster)
 

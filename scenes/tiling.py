@@ -121,7 +121,7 @@ class Tiling(Passage):
         return len(self.levels()) > 1 and self.data.has(self.bytes_of(rung, True))
 
     def say_the_bytes(self) -> None:
-        """What the piles are; over the first and the last that is known its bytes; under each its rung and what it changed."""
+        """What the piles are; over each that is known its bytes; under each its rung and what it changed."""
         end, known = self.clock.beats + 9.0, [which for which, pile in enumerate(self.piles) if pile.known]
         shown = window(self.contrast - 0.2, end, 0.3)
         if known:
@@ -132,7 +132,7 @@ class Tiling(Passage):
         for which, name in enumerate(RUNGS):
             seen = window(max(self.lands(which), self.contrast + 1.75) - 0.25, end, 0.4)  # once its line has been sung
             self.text_later(seen, partial(self.name_pile, which, name, seen))
-        for which in {*known[:1], *known[-1:]}:
+        for which in known:
             now = window(self.lands(which) - 0.25, end, 0.3)
             self.text_later(now, partial(self.weigh, which, known[0], now))
 

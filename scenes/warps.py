@@ -173,7 +173,7 @@ class Warps(Passage):
         self.text_later(shown, size if self.data.has("device.warp_size") else unknown)
         issue = Track(0.0).to(1.0, self.cards, 0.4, arrive).to(0.0, self.alone + 0.3, 0.4)
         if self.schedulers:
-            said = "CUDA C++ Programming Guide · a beat is a cycle · which warps it serves: drawn"
+            said = "CUDA C++ Programming Guide · a beat: a turn, waits left out · which warps: drawn"
             self.text(Text("each scheduler issues to one warp a cycle, if one is ready", FACT, LEFT, BIG, opacity=issue))
             self.text(Text(said, SMALL, LEFT, FINE, opacity=issue))
         else:

@@ -296,7 +296,7 @@ def arithmetic(tensor: Tensor, starts: float, single: float, ends: float) -> lis
         (f"{shape.name} {shape.shape}", FACT, 96, 262, "left", shown),
         (f"{shape.lanes} lanes of {who}", SMALL, 96, 308, "left", shown),
         ("issue it together", SMALL, 96, 350, "left", shown),
-        (f"a cell: {cells} values" if drawn else "", SMALL, 96, 392, "left", shown),
+        (f"a cell of C: {cells} sums" if drawn else "", SMALL, 96, 392, "left", shown),
         ("in one instruction", SMALL, 1824, 310, "right", done),
         (f"{alone} FLOP", NUMBER.sized(64), 1824, 394, "right", beside),
         (fma, SMALL, 1824, 442, "right", beside),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from scenes.props.reach import Trip
-from scenes.props.waiting import ROWS
 from scenes.stage.claims import Figure
 from scenes.stage.digits import Counter
 from scenes.stage.keys import window
@@ -22,6 +21,11 @@ COLUMNS: Mapping[str, tuple[str, float, Align]] = {
     "shared": ("shared memory, on the SM", LEFT, "left"),
     "l2": ("L2, on the same chip", MIDDLE, "centre"),
     "dram": ("DRAM, off the chip", RIGHT, "right"),
+}
+# What the commonest reasons mean, by Nsight Compute's guide: that a load has no room to set out is no wait for DRAM.
+MEANS = {
+    "lg_throttle": "they wait to ask, not for DRAM",
+    "long_scoreboard": "they wait for what they asked for",
 }
 KINDS = ("used", "idle")  # of its slots: as counted, as estimated
 
@@ -60,5 +64,5 @@ def reason(name: str, waits: Figure, slots: Figure, counted: bool, shown: Opacit
         Text(f"stall reason {name}, {waits.source}", SMALL, LEFT, THIRD + DOWN, "left", shown),
         Number(slots, NUMBER.sized(80), RIGHT, TOP + DOWN, "right", kept),
         Text(f"of its chances to issue {KINDS[not counted]}", FACT.sized(38), RIGHT, SECOND + DOWN, "right", kept),
-        Text(f"{ROWS} rows: all of their time", SMALL.coloured(TEXT), RIGHT, THIRD + DOWN, "right", shown),
+        *([Text(MEANS[name], SMALL.coloured(TEXT), RIGHT, THIRD + DOWN, "right", shown)] if name in MEANS else []),
     ]

@@ -282,7 +282,7 @@ def test_another_instruction_is_drawn_with_its_own_shape(record: Any, tmp_path: 
     product = boxes(made, 9.5, made.lanes).size[-32:]  # a cell is 4 x 16 values, a product of an FMA one
     assert product[:, 0] / product[:, 1] == pytest.approx(16 / 4)
     assert boxes(made, 9.5, made.tensor).size[-256:, 0].mean() / product[:, 0] == pytest.approx(4)
-    assert {"wgmma m64n256k16", "128 lanes of 4 warps", "a cell: 4 × 16 values"} <= texts(made, 3.0)
+    assert {"wgmma m64n256k16", "128 lanes of 4 warps", "a cell of C: 4 × 16 sums"} <= texts(made, 3.0)
     said = texts(made, 10.0)  # 2 x 64 x 256 x 16; 4 warps of 32 lanes, an FMA each: 2 x 128
     assert {"524 288 FLOP", "256 FLOP", "in an FMA of each warp", "× 2 048 the work,"} <= said
 
