@@ -17,13 +17,14 @@ from scenes.props.roof_line import RoofLine
 from scenes.props.roofline import CUBE, FLOOR, HALF_DEPTH, Chart, Hall, Lot, Tower, towers
 from scenes.props.seats import Hall as Seats
 from scenes.props.second_roof import BESIDE, LONG, SecondRoof
+from scenes.props.sentence import Sentence
 from scenes.props.tensor_flight import flight
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
 from scenes.stage.hud import Ratio
 from scenes.stage.keys import Track, arrive, leave, ramp, smooth, window
 from scenes.stage.overlay import Item, Number, Text
-from scenes.stage.palette import COMPUTE
+from scenes.stage.palette import COMPUTE, TEXT
 from scenes.stage.passage import Passage, Scenery
 from scenes.stage.type import FACT, LABEL, NUMBER, SMALL
 from scenes.stage.world import Fog, Ground, Light, World
@@ -196,10 +197,17 @@ class TensorCores(Passage):
         if self.peaks is None or owned is None:
             return []
         rate, size = figure(self.read(self.peaks.key("rate")), 1), owned.value.problem.split(" x ")[0]
+        beside = ", height only" if self.foot[0] == BESIDE else ""  # its bytes are not of the level of this slope
+        slowed, items = self.peaks.rung.throttle_reasons, list[Item]()
+        if slowed and self.data.has(self.peaks.key("clock")):  # its roof was taken at a higher one
+            clock = figure(self.read(self.peaks.key("clock")), 0)
+            words = ("at ", SMALL), (clock, SMALL.coloured(TEXT)), (f": {', '.join(slowed)}", SMALL)
+            items.append(Sentence(words, LEFT, 434, opacity=shown))
         return [
+            *items,
             Text("on tensor cores", FACT, LEFT, 262, "left", shown),
             Number(rate, NUMBER.coloured(COMPUTE), LEFT, 344, "left", shown),
-            Text(f"{rate.source} · {data_type(self.data, BF16)} GEMM {size}³", SMALL, LEFT, 392, "left", shown),
+            Text(f"{rate.source} · {data_type(self.data, BF16)} GEMM {size}³{beside}", SMALL, LEFT, 392, "left", shown),
         ]
 
     # ---- the picture ----------------------------------------------------------------------------------------------------

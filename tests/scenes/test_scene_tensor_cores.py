@@ -179,6 +179,15 @@ def test_figures_are_the_files(scene: TensorCores, record: Any) -> None:
     for beat in (15.0, 17.0):  # what is said of fp32 stands under no heading of the other
         assert plain <= texts(scene, beat) and "on tensor cores" not in texts(scene, beat)
     assert "on tensor cores" in texts(scene, 18.2) and not plain & texts(scene, 18.2)
+
+
+def test_the_clock_that_the_power_cap_left_and_that_a_height_is_no_place_are_said(scene: TensorCores, record: Any) -> None:
+    """Its bytes are counted at L2, the hall's slope is the load path's; the rung's own clock is 70 % of the highest."""
+    rung = best(record)
+    assert rung["throttle_reasons"] == ["power cap"] and record["ladders"]["gemm_bf16"]["level"] == "l2"
+    said = texts(scene, 20.0)
+    assert {f"{rung['clock']['value']:,.0f} MHz".replace(",", " "), ": power cap"} <= said
+    assert any(words.endswith("8192\u00b3, height only") for words in said)
     ladder, roofs, over = record["ladders"]["gemm_bf16"], record["roofs"], roof_over(record)
     own = {rate_of(roofs[name]["measured"]) for name in (over, ladder["math_roof"])}
     assert own <= texts(scene, 17.0)
