@@ -214,7 +214,7 @@ class FlashAttention(Passage):
                 Counter(times, counted, NUMBER.coloured(COMPUTE), LEFT, TALL, "left", shown, start=1.0),
                 Text(f"faster than {UNFUSED}, {times.source}", SMALL, LEFT, UNDER, "left", shown),
             ]
-            if units:
+            if units and self.rungs.fused:
                 alone = figure(self.rungs.reading(self.rungs.fused, "figures.speedup"), 2, "×")
                 words = (("fusing alone ", SMALL), (alone, SMALL.coloured(TEXT)), (f", the rest: {units}", SMALL))
                 items.append(Sentence(words, LEFT, UNDERMOST, opacity=shown))
