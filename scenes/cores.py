@@ -227,7 +227,7 @@ class Cores(Passage):
 
         def whole() -> list[Item]:
             shot = figure(self.read("derived.fp32_lanes"), 0, "lanes")
-            counted = Counter(shot, lambda beat: ramp(beat, self.many, 4.0), NUMBER, RIGHT, BIG, "right", shown)
+            counted = Counter(shot, lambda beat: ramp(beat, self.many, 2.0), NUMBER, RIGHT, BIG, "right", shown)
             sms, each = (figure(self.read(f"device.{key}"), 0, unit) for key, unit in FACTORS)
             of = [*((part, SMALL) for part in ("GPU: ", sms, " × ", each, f", {shot.source}"))]
             return [counted, Sentence(of, RIGHT, FINE, "right", shown)]
