@@ -1,4 +1,4 @@
-"""Curriculum: the path in one look. From the top of the ladder back along every place of the film; credits; up to the light."""
+"""Curriculum: the path in one look. From the top of the ladder back along every place of the film; up to the light; credits."""
 
 from __future__ import annotations
 
@@ -16,23 +16,20 @@ from scenes.props.cube import Cube, Vector
 from scenes.props.end_card import FACING, Beam, EndCard
 from scenes.props.places import Place, Road
 from scenes.props.rungs import problem
-from scenes.props.sentence import Sentence
 from scenes.props.signs import Signs
 from scenes.props.stairs import Stairs, one_by_one
 from scenes.stage.camera import Camera
 from scenes.stage.hud import Lamps
-from scenes.stage.keys import Path, Track, arrive, linear, pulse, ramp, smooth, window
+from scenes.stage.keys import Path, Track, arrive, pulse, ramp, smooth, window
 from scenes.stage.overlay import Item, Text
-from scenes.stage.palette import QUIET, THREAD
 from scenes.stage.passage import Passage, Scenery
-from scenes.stage.type import FACT, LABEL, SMALL, Style
+from scenes.stage.type import FACT, LABEL, SMALL
 from scenes.stage.world import Fog, Ground, Light, World
 
-LEFT, VALUES = 96, 404  # left edges of the credits' labels and of what is said of them
-NAMED, ROLE, SAID = Style("InterDisplay-Bold", 76), Style("InterDisplay-Medium", 34, QUIET), Style("InterDisplay-Medium", 38)
+LEFT = 96  # left edge of what is written
 FRONT = 110.0  # y of the staircase's front, world units
 CUBE = 3.0
-MANY, PACE = 6, 0.0625  # rungs; beats from row to row of the credits
+MANY = 6  # rungs
 TAN = 0.5 / math.tan(math.radians(16.0))  # distance of a view over its height
 OVERVIEW = (0.0, FRONT, -37.7, 235.0, 0.0, 12.0)  # keys of the view that shows the whole path
 FINE, FLOOR, RIGHT, WHOLE = 25.5, 840.0, 1730.0, 1080.0  # the view of the ladder: pixels of a world unit, foot, end, height
@@ -48,13 +45,14 @@ class Curriculum(Passage):
     rises: ClassVar[tuple[int, float]] = (1, 2.0)  # "you": the first rung lights up
     back: ClassVar[tuple[int, float]] = (2, 2.75)  # the ladder has been read, the way back begins
     first: ClassVar[tuple[int, float]] = (2, 3.5)  # "way": the first place lights up
-    climbs: ClassVar[tuple[int, float]] = (4, 1.0)  # "climb": the path has been told, the credits begin
+    climbs: ClassVar[tuple[int, float]] = (4, 1.0)  # "climb": the path has been told, the ladder lights up behind it
+    leaves: ClassVar[tuple[int, float]] = (4, 2.75)  # the way back to the ladder begins
     up: ClassVar[tuple[int, float]] = (5, 3.0)  # "rise": the last flight begins
     last: ClassVar[tuple[int, float]] = (6, 1.0)  # the song's last hit
 
     def construct(self) -> None:
         # A staircase as high as the rungs are fast, the thread on its top, named rung by rung as they light up.
-        end, back, gone = self.clock.beats, self.at(*self.back), self.at(*self.climbs) + 0.3
+        end, back, gone = self.clock.beats, self.at(*self.back), self.at(*self.leaves) + 0.3
         rated = Track(0.0).to(1.0, self.at(*self.last) + 0.5, 0.5)
         self.stairs = Stairs(self.data, FRONT, self._steps_lit(), self._step_told, rated=rated, crown=CUBE + 2.0)
         self.prop(Scenery(self._light), self.stairs, Cube(self._thread, CUBE, self._stretch, 0.8))
@@ -68,14 +66,13 @@ class Curriculum(Passage):
         whole = Camera.orbit((x, y, z), *orbit)
         self.road: Road = self.prop(Road(self._places(), whole, self._place_lit, signs, there, self.view))
         read = window(back + 1.5, gone - 0.3, 0.3)
-        self.text(Text("every step, and its chapter", FACT, LEFT, 130, opacity=read))
-        self.text(Text(f"of {self.chapter}", SMALL, LEFT, 180, opacity=read))
+        self.text(Text("the whole path", FACT, LEFT, 130, opacity=read))
+        self.text(Text(f"chapters of {self.chapter}", SMALL, LEFT, 180, opacity=read))
 
-        # What it was drawn from; up to the light, and the title once more.
-        self._roll_credits()
-        about = [words for words in (problem(self.data), *self.footer().split(" · ")) if words]
-        self.card = EndCard(self.stairs, about)
-        self.prop(Signs(self.card.signs(self.at(*self.last))))
+        # Up to the light; the title once more, and what the film was drawn from.
+        own = self.timeline.title == tracks.default().timeline.title
+        self.card = EndCard(self.stairs, lambda: credits.lines(self.data, own, self.timeline.title))
+        self.prop(Signs(self.card.signs(self.at(*self.last))), self.card.told(self.at(*self.last)))
         self.prop(Beam(self.stairs.top, Track(0.0).to(1.0, self.at(*self.last) + 1.0, 1.0, arrive)))
         self.camera_at = self._travel()
 
@@ -102,9 +99,9 @@ class Curriculum(Passage):
 
     def _steps_lit(self) -> Callable[[int, float], float]:
         """Step after step they light up: as the ladder is told, as the path arrives, and once more to the last hit."""
-        count, up, last, climbs = max(len(self._rungs()), 1), self.at(*self.up), self.at(*self.last), self.at(*self.climbs)
+        count, up, last, climbs = max(len(self._rungs()), 1), self.at(5), self.at(*self.last), self.at(*self.climbs)
         told = (one_by_one(self.at(*self.rises), self._every), Track(1.0).to(0.25, self.at(*self.back) + 0.5, 1.0))
-        come = (one_by_one(climbs - 1.0, 1.5 / count), Track(1.0).to(0.4, climbs + 1.5, 1.0))
+        come = (one_by_one(climbs - 1.0, 1.5 / count), Track(1.0).to(0.5, up, 1.5))
         again = one_by_one(up, (last - up) / max(count - 1, 1))
         return lambda k, beat: max(told[0](k, beat) * told[1](beat), come[0](k, beat) * come[1](beat), again(k, beat))
 
@@ -162,17 +159,17 @@ class Curriculum(Passage):
         """Keys of the camera: where it looks, distance, azimuth and elevation."""
         x, y, z = self.stairs.top
         card, distance = self.card.target, self.card.distance
-        whole, climbs = OVERVIEW, self.at(*self.climbs)
+        whole, leaves = OVERVIEW, self.at(*self.leaves)
         ladder, back = self._before_the_ladder(), self.at(*self.back)
         keys = [
             (self.at(1), (x - 4.0, y, z - 1.5, 34.0, 16.0, 3.0)),
             (self.at(*self.rises) + 0.25, (*ladder, WHOLE / FINE * TAN, 5.0, 4.5)),
             (back, (*ladder, WHOLE / FINE * TAN * 0.97, -1.5, 4.0)),
             (back + 1.6, (*whole[:3], whole[3] + 2.0, -0.6, whole[5] + 0.1)),
-            (climbs - 1.0, (*whole[:3], whole[3] - 1.0, 0.0, whole[5])),
-            (climbs + 0.45, (*whole[:3], whole[3] - 2.5, 0.15, whole[5])),
-            (climbs + 1.4, (-62.0, y, 0.0, 194.0, 2.0, 8.0)),
-            (self.at(*self.up), (-60.0, y, 2.0, 187.0, 9.0, 6.5)),
+            (leaves - 2.5, (*whole[:3], whole[3] - 1.0, 0.0, whole[5])),
+            (leaves + 0.3, (*whole[:3], whole[3] - 2.5, 0.15, whole[5])),
+            (leaves + 2.0, (-22.0, y, 6.0, 120.0, 8.0, 8.0)),
+            (self.at(*self.up), (-14.0, y, 9.0, 96.0, 11.0, 6.5)),
             (self.at(5, 4.25), (*card, distance * 1.12, FACING + 5.0, 5.0)),
             (self.at(*self.last), (*card, distance * 1.02, FACING + 2.0, 4.0)),
             (self.clock.beats, (*card, distance, FACING, 4.0)),
@@ -212,22 +209,3 @@ class Curriculum(Passage):
             ]
 
         self.text_later(shown, words)
-
-    def _roll_credits(self) -> None:
-        """The GPU, then a table: its rows come in one run, and all of them leave for the last flight."""
-        begin, out = self.at(*self.climbs) + 0.5, self.at(*self.up) + 0.45
-
-        def roll() -> Sequence[Item]:
-            own = self.timeline.title == tracks.default().timeline.title
-            rows = credits.rows(self.data, own, self.timeline.title)
-            lines = credits.set_out(rows, 262.0)
-            items: list[Item] = [Text(self.data.device.name, NAMED, VALUES, 158, opacity=window(begin, out))]
-            drawn = Track(0.0).to(1.0, begin + PACE * (len(rows) + 1), PACE * len(rows), linear)
-            items.append(credits.Rule(VALUES - 36, 226, lines[-1] + 10, THREAD, drawn, window(begin, out)))
-            for k, ((label, line), y) in enumerate(zip(rows, lines, strict=True)):
-                shown = window(begin + PACE * (k + 1), out)
-                items.append(Text(label, ROLE, VALUES - 72, y, "right", shown))
-                items.append(Sentence([(part, SAID) for part in line], VALUES, y, "left", shown))
-            return items
-
-        self.text_later(window(begin, out), roll)

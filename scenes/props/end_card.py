@@ -1,4 +1,4 @@
-"""The film's last picture: its title beside the staircase, and under it how far the kernels climbed, on which GPU."""
+"""The film's last picture: its title beside the staircase, and under it how far the kernels climbed, and the credits."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import cache, partial
 
 import numpy as np
 
+from scenes.props.credits import Credit
 from scenes.props.cube import Vector
 from scenes.props.signs import Sign
 from scenes.props.stairs import Stairs
@@ -21,10 +22,11 @@ from scenes.stage.world import Ribbons, World
 
 WORDS = ("HOW", "KERNELS", "CLIMB")
 SCALE = 22.0  # design pixels of a world unit
-EDGE, TOP, END = 104.0, 256.0, 1814.0  # the title's left edge, its first baseline, the last step's right end, design pixels
+EDGE, TOP, END = 112.0, 186.0, 1814.0  # the title's left edge, its first baseline, the last step's right end, design pixels
 ALONE = 1300.0  # where the thread stands without a staircase
 RAISED = 13.4  # height that the camera looks at, world units
 HIGH, LEAD, BELOW = 5.2, 6.8, 4.1  # capitals of the title, from line to line, and to what stands under it, world units
+ROW, ROOM, SMALL_CAPITALS = 2.05, 10.4, 1.12  # of the credits: from line to line, from the first to the last at most, capitals
 FACING = 3.0  # azimuth of the camera, and of the letters
 
 HEIGHT, PIECES = 26.0, 24  # of the beam, world units; pieces of which each has an opacity of its own
@@ -33,10 +35,10 @@ SPARK = 2.2  # how long the light is that goes up along it, world units
 
 @dataclass(frozen=True, slots=True)
 class EndCard:
-    """Beside `stairs`; `about` are the lines under the range of rates: the product, the GPU, where its figures are from."""
+    """Beside `stairs`; `about` gives the lines under the range of rates, the credits; it is asked when they are shown."""
 
     stairs: Stairs
-    about: Sequence[str]
+    about: Callable[[], Sequence[Credit]]
 
     @property
     def target(self) -> Vector:
@@ -56,14 +58,16 @@ class EndCard:
         return x - (DESIGN_WIDTH / 2 - EDGE) / SCALE, y - 2.0, z + (DESIGN_HEIGHT / 2 - TOP) / SCALE - LEAD * line
 
     def signs(self, last: float) -> list[Sign]:
-        """The title a word each half beat, the last on beat `last`; then the facts."""
+        """The title a word each half beat, the last on beat `last`."""
         signs = list[Sign]()
         for k, word in enumerate(WORDS):
             rise = Track(0.0).to(1.0, last - 0.5 * (len(WORDS) - 1 - k), 0.5, overshoot)
             signs.append((partial(_rising, word, self.place(k), rise), rise))
-        named, facts = Track(0.0).to(1.0, last + 0.5, 0.5, arrive), cache(self.facts)
-        signs += [(partial(_nth, facts, k), named) for k in range(len(self.about) + bool(self._rates()))]
         return signs
+
+    def told(self, last: float) -> Told:
+        """The facts, after the title's last word on beat `last`."""
+        return Told(cache(self.facts), Track(0.0).to(1.0, last + 0.5, 0.5, arrive))
 
     def _rates(self) -> list[TextPlane]:
         """From the slowest rung to the fastest; nothing where no rung has a rate."""
@@ -80,9 +84,26 @@ class EndCard:
         """The range of the rates and the lines about it."""
         x, y, z = self.place(len(WORDS) - 1)
         style = Style("InterDisplay-Medium", LABEL.size, mix(QUIET, TEXT, 0.4))
-        places = [(x, y, z - BELOW - 2.8 - 2.15 * k) for k in range(len(self.about))]
-        lines = zip(self.about, places, strict=True)
-        return [*self._rates(), *(TextPlane.standing(words, style, at, 1.15, FACING) for words, at in lines)]
+        lines, planes = self.about(), self._rates()
+        lead = min(ROW, ROOM / max(len(lines) - 1, 1))
+        for k, line in enumerate(lines):
+            at = (x, y, z - BELOW - 2.5 - lead * k)
+            planes.append(replace(TextPlane.standing(line.words, style, at, SMALL_CAPITALS, FACING), figure=line.figure))
+        return planes
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Planes that are made when `shown`, their opacity, first is above 0."""
+
+    planes: Callable[[], Sequence[TextPlane]]
+    shown: Callable[[float], float]
+
+    def draw(self, world: World, beat: float) -> None:
+        shown = self.shown(beat)
+        if shown > 0.004:
+            for plane in self.planes():
+                world.add(plane.shown(shown))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +130,6 @@ class Beam:
         if seen.any():
             a, b = points[:-1][seen], points[1:][seen]
             world.add(Ribbons.of(a, b, 0.5, mix(THREAD, TEXT, 0.55), 0.9 * near[seen], 0.9 * near[seen]))
-
-
-def _nth(facts: Callable[[], Sequence[TextPlane]], k: int, beat: float) -> TextPlane:
-    return facts()[k]
 
 
 def _rising(word: str, place: Vector, rise: Track, beat: float) -> TextPlane:

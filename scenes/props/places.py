@@ -1,11 +1,10 @@
-"""The film's places: each an emblem on a pad with its chapter and name; verse by verse a row, and every row ends in a climb."""
+"""The film's places: an emblem each, verse by verse a column up to a climb, under it its subject and chapters."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +19,10 @@ Floats = NDArray[np.float64]
 Bit = tuple[float, float, float, float, float, float, Colour]  # least corner x, y, z, size x, y, z, colour; a pad is 2 x 2
 
 IDLE, DATA, WORK = mix(STEEL, TEXT, 0.25), mix(PLATE, MEMORY, 0.6), mix(PLATE, COMPUTE, 0.8)
-# In the picture that shows all of them, design pixels: middles of the outermost columns, baseline of the nearest row's names,
-# from row to row; capitals of a name and of a chapter, half of an emblem's pad, air between them, way to the next row.
-FIRST, LAST, BOTTOM, LEADING = 268.0, 1652.0, 826.0, 156.0
-CAP, CHAPTER, HALF, AIR, BESIDE = 29.0, 26.0, 52.0, 7.0, 158.0
+# In the picture that shows all of them, design pixels: middles of the outermost columns, fronts of their nearest and their
+# farthest pads, half of a pad; baselines of a column's name and of its chapters, and how high their capitals are.
+FIRST, LAST, NEAR, FAR, HALF = 300.0, 1620.0, 742.0, 338.0, 56.0
+NAME, CHAPTERS = (808.0, 38.0), (854.0, 28.0)
 LYRIC = 876.0  # the song's words begin below
 EDGE, LARGE = 60.0, 62.0  # a name comes over so many design pixels inside the frame; it is gone with capitals so high
 
@@ -72,11 +71,8 @@ EMBLEMS: dict[str, list[Bit]] = {
     "all-reduce": _ring(),
     "roof-4": _roof(4),
 }  # fmt: skip
-# What a place is called where its own name does not say it.
-CALLED = {
-    "title": "one thread", "roof-1": "the roofline", "roof-2": "second climb", "roof-3": "third climb", "roof-4": "the top",
-    "flash-attention": "FlashAttention", "all-reduce": "all-reduce", "cores": "many cores", "indexing": "its number",
-}  # fmt: skip
+# What a column is about, by the climb that it ends in; another one is called as its last passage is.
+ABOUT = {"roof-1": "threads", "roof-2": "warps", "roof-3": "memory", "roof-4": "beyond"}
 OTHER: list[Bit] = [(-0.5, -0.5, 0.0, 1.0, 1.0, 1.0, IDLE)]
 
 
@@ -87,20 +83,22 @@ class Place:
     name: str
     chapter: str
 
-    @property
-    def words(self) -> str:
-        """What a viewer calls it."""
-        return CALLED.get(self.name, self.name.replace("-", " "))
+
+def about(places: Sequence[Place]) -> tuple[str, str]:
+    """What a column is about, and the chapters of what leads up to its climb, '' for none."""
+    numbers = sorted({int(place.chapter) for place in (places[:-1] or places) if place.chapter.isdigit()})
+    span = f"Ch. {numbers[0]}" if len(numbers) == 1 else f"Ch. {numbers[0]}\u2013{numbers[-1]}" if numbers else ""
+    return ABOUT.get(places[-1].name, places[-1].name.replace("-", " ")), span
 
 
 @dataclass(slots=True)
 class Road:
-    """`rows` of places, the nearest first, each row ending where the film climbs; `overview` is the view that shows them all.
+    """`rows` of places, each ending where the film climbs; `overview` is the view that shows them all.
 
-    There all emblems and names are of one size, and every row spans the picture, one from left to right and the next one back,
-    so that it begins where the row before ended; the last one ends on the right. `lit(k, beat)` 0..1 is the light of
-    the k-th place of the film, `signs(beat)` the opacity of names, `there(beat)` 0..1 how far emblems stand out of the floor.
-    A name that the frame would cut is not written, nor one too near for `view(beat)`, the camera.
+    There they are columns from left to right, of emblems of one size, the first one nearest: the way leads up each of them and
+    down to the next. `lit(k, beat)` is the light of the k-th place of the film, 0..1, `signs(beat)` the opacity of names,
+    `there(beat)` 0..1 how far emblems stand out of the floor. A name that the frame would cut is not written, nor one too
+    near for `view(beat)`, the camera.
     """
 
     rows: Sequence[Sequence[Place]]
@@ -117,26 +115,17 @@ class Road:
 
     def __post_init__(self) -> None:
         feet, ways, parts, of = list[Floats](), list[tuple[Floats, Floats, int]](), list[tuple[float, ...]](), list[int]()
-        turn = np.zeros(3)
-        for row, places in enumerate(self.rows):
-            line = BOTTOM - LEADING * row
-            y = float(self._through(DESIGN_WIDTH / 2, line - CAP - AIR)[1])  # the row's pads have their fronts here
-            sides = (LAST, FIRST) if (len(self.rows) - row) % 2 == 0 else (FIRST, LAST)
-            for px, place in zip(np.linspace(sides[0], sides[1], len(places)), places, strict=True):
-                k = len(feet)
-                x = float(self._through(px, line - CAP - AIR)[0])
+        for px, places in zip(np.linspace(FIRST, LAST, len(self.rows)).tolist(), self.rows, strict=True):
+            self._name(len(feet), places, px)
+            for py, place in zip(np.linspace(NEAR, FAR, len(places)).tolist(), places, strict=True):
+                k, (x, y, _) = len(feet), self._through(px, py).tolist()
                 size = HALF * self._unit(x, y)
                 foot = np.array([x, y + 1.1 * size, 0.0])
-                beside = np.array([self._out(px, line), foot[1], 0.0])
-                if feet and px != sides[0]:
+                if feet:
                     ways.append((feet[-1], foot, k))
-                elif feet:  # up beside the names: out, along and in again
-                    ways += [(p, q, k) for p, q in pairwise([feet[-1], turn, beside, foot])]
-                turn = beside
                 feet.append(foot)
                 parts += _standing(place.name, foot, size)
                 of += [k] * (len(parts) - len(of))
-                self._name(k, place, px, line)
         self.feet, self._of = np.array(feet).reshape(-1, 3), np.array(of, np.int64)
         a = np.array(parts).reshape(-1, 10)
         self._boxes = Boxes.of(a[:, :3], a[:, 3:6], a[:, 6:9], emission=a[:, 9], edge=0.8)
@@ -151,21 +140,14 @@ class Road:
         eye = np.array(self.overview.eye)
         return np.asarray(eye - ray * eye[2] / ray[2])
 
-    def _out(self, px: float, line: float) -> float:
-        """x beside a row, on the side of a column."""
-        out = BESIDE if px > DESIGN_WIDTH / 2 else -BESIDE
-        return float(self._through(px + out, line - CAP - AIR)[0])
-
     def _unit(self, x: float, y: float) -> float:
         """World units of a design pixel at a point of the floor in the overview."""
         depth = float((np.array((x, y, 0.0)) - self.overview.eye) @ self.overview.axes()[2])
         return depth * 2.0 * math.tan(math.radians(self.overview.fov / 2)) / DESIGN_HEIGHT
 
-    def _name(self, k: int, place: Place, px: float, line: float) -> None:
-        """Before an emblem its name, and under that its chapter."""
-        chapter = f"Ch. {place.chapter}" if place.chapter else ""
-        rows = ((place.words, FACT.coloured(TEXT), CAP, line), (chapter, SMALL, CHAPTER, line + CHAPTER + AIR))
-        for words, style, cap, baseline in rows:
+    def _name(self, k: int, places: Sequence[Place], px: float) -> None:
+        """Before a column, whose first place is the k-th, what it is about, and under that its chapters."""
+        for words, style, (baseline, cap) in zip(about(places), (FACT.coloured(TEXT), SMALL), (NAME, CHAPTERS), strict=True):
             if words:
                 x, y, z = self._through(px, baseline).tolist()
                 self._planes.append((k, TextPlane.standing(words, style, (x, y, z), cap * self._unit(x, y), 0.0, "centre")))
@@ -201,7 +183,7 @@ class Road:
                     world.add(plane.shown(shown * float(whole[which]) * (0.65 + 0.35 * float(lit[which])), 0.25))
 
     def _whole(self, camera: Camera) -> Floats:
-        """(places,) 1 where name and chapter stand in the picture whole, 0 where one is cut or too near; smooth between."""
+        """(places,) 1 where a column's words stand in the picture whole, 0 where one is cut or too near; smooth between."""
         at = np.array([plane.at for _, plane in self._planes])
         half = np.array([(plane.width / 2, 0.0, 0.0) for _, plane in self._planes])
         up = np.array([(0.0, 0.0, plane.height) for _, plane in self._planes])
