@@ -34,8 +34,7 @@ SAID, LINE = 208.0, 258.0  # baselines of what is said, of a second line of it,
 TALL, UNDER, UNDERMOST = 340, 390, 430  # of a number and of what explains it, design pixels
 PILES, PILE_Y = (11.0, 17.0), 1.5  # x of the bytes of either kind
 GOAL = (2.0, -5.2, 0.09)  # where the output's tile is written in DRAM
-GB = 1e-9
-SLOWER = 1.75  # beats that the slower of two takes in the last bar: the scale of that race
+GB, SLOWER = 1e-9, 1.75  # of a byte; beats that the slower of two takes in the last bar: the scale of that race
 
 
 class FlashAttention(Passage):
@@ -210,15 +209,12 @@ class FlashAttention(Passage):
         def faster() -> Sequence[Item]:
             times, units = figure(self.rungs.reading(fast, "figures.speedup"), 1, "×"), self.rungs.units()
             counted = Track().to(1.0, self.last + 1.0, 1.0, arrive)
-            items: list[Item] = [
-                Counter(times, counted, NUMBER.coloured(COMPUTE), LEFT, TALL, "left", shown, start=1.0),
-                Text(f"faster than {UNFUSED}, {times.source}", SMALL, LEFT, UNDER, "left", shown),
-            ]
+            items: list[Item] = [Counter(times, counted, NUMBER.coloured(COMPUTE), LEFT, TALL, "left", shown, start=1.0)]
             if units and self.rungs.fused:
                 alone = figure(self.rungs.reading(self.rungs.fused, "figures.speedup"), 2, "×")
                 words = (("fusing alone ", SMALL), (alone, SMALL.coloured(TEXT)), (f", the rest: {units}", SMALL))
                 items.append(Sentence(words, LEFT, UNDERMOST, opacity=shown))
-            return items
+            return [*items, Text(f"faster than {UNFUSED}, {times.source}", SMALL, LEFT, UNDER, "left", shown)]
 
         self.text_later(shown, faster)
 

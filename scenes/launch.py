@@ -207,9 +207,8 @@ class Launch(Passage):
 
         def cost() -> Sequence[Item]:
             time = microseconds(self.read("traces.launch.launch_latency"))
-            words = ("an empty kernel, there and back", FINE), (f"launched from Python, {time.source}", FINER)
-            lines = [Text(line, SMALL, RIGHT, y, "right", shown) for line, y in words]
-            return [Number(time, NUMBER, RIGHT, BIG, "right", shown), *lines]
+            said = ("an empty kernel, there and back", FINE), (f"launched from Python, {time.source}", FINER)
+            return [Number(time, NUMBER, RIGHT, BIG, "right", shown), *(Text(w, SMALL, RIGHT, y, "right", shown) for w, y in said)]
 
         self.text_later(shown, cost)
 
