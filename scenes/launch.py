@@ -201,16 +201,16 @@ class Launch(Passage):
 
     def _say_cost(self) -> None:
         """What it takes to launch nothing, alone for a bar while the blocks leave."""
-        if not self.data.has("traces.launch.launch_latency"):
-            return
         shown = Track(0.0).to(1.0, self.at(2, 1.4), 0.4, arrive).to(0.0, self.at(3), 0.25)
 
         def cost() -> Sequence[Item]:
             time = microseconds(self.read("traces.launch.launch_latency"))
             said = ("an empty kernel, there and back", FINE), (f"launched from Python, {time.source}", FINER)
-            return [Number(time, NUMBER, RIGHT, BIG, "right", shown), *(Text(w, SMALL, RIGHT, y, "right", shown) for w, y in said)]
+            lines = [Text(words, SMALL, RIGHT, y, "right", shown) for words, y in said]
+            return [Number(time, NUMBER, RIGHT, BIG, "right", shown), *lines]
 
-        self.text_later(shown, cost)
+        if self.data.has("traces.launch.launch_latency"):
+            self.text_later(shown, cost)
 
     def _say_fit(self, trace: LaunchTrace, waves: int) -> None:
         """What the third word of the launch asks for; then what comes of it: how many blocks an SM holds, and the waves."""
