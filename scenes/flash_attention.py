@@ -212,7 +212,7 @@ class FlashAttention(Passage):
             items: list[Item] = [Counter(times, counted, NUMBER.coloured(COMPUTE), LEFT, TALL, "left", shown, start=1.0)]
             if units and self.rungs.fused:
                 alone = figure(self.rungs.reading(self.rungs.fused, "figures.speedup"), 2, "×")
-                words = (("fusing alone ", SMALL), (alone, SMALL.coloured(TEXT)), (f", the rest: {units}", SMALL))
+                words = (("fusing alone ", SMALL), (alone, SMALL.coloured(TEXT)), (f", then on {units}", SMALL))
                 items.append(Sentence(words, LEFT, UNDERMOST, opacity=shown))
             return [*items, Text(f"faster than {UNFUSED}, {times.source}", SMALL, LEFT, UNDER, "left", shown)]
 

@@ -179,7 +179,7 @@ def test_piles_and_bars_are_the_records_bytes_and_times(scene: FlashAttention, r
 
 
 def test_fusing_is_not_credited_with_what_tensor_cores_did(scene: FlashAttention, record: Any) -> None:
-    """Each bar has its own name; beside what the fastest gained stands what fusing alone did, and what did the rest."""
+    """Each bar has its own name; beside what the fastest gained stands what fusing alone did, and on which units it ran."""
     rungs = {rung["name"]: rung for rung in record["ladders"]["attention"]["rungs"]}
     best = min(rungs, key=lambda name: rungs[name]["time"]["value"])
     assert scene.race is not None and scene.rungs.raced == ["unfused", "fused", best]
@@ -189,7 +189,7 @@ def test_fusing_is_not_credited_with_what_tensor_cores_did(scene: FlashAttention
     signs = {plane.text for plane in staging.world_at(scene, 22.5).planes if plane.alpha > 0.5}
     assert {"unfused", "fused", named} <= signs
     alone = rungs["unfused"]["time"]["value"] / rungs["fused"]["time"]["value"]
-    assert {"fusing alone ", f"{alone:.2f} ×", f", the rest: {roof.split(',')[0].lower()}"} <= texts(scene, 22.5)
+    assert {"fusing alone ", f"{alone:.2f} ×", f", then on {roof.split(',')[0].lower()}"} <= texts(scene, 22.5)
 
 
 def test_no_moment_has_more_than_two_figures(scene: FlashAttention) -> None:
