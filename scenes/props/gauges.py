@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from measure.dataset import Reading
 from scenes.props.cube import Vector
-from scenes.props.roofline import CUBE, HALF_WIDTH, Chart, Tower
+from scenes.props.roofline import CUBE, Chart, Tower
 from scenes.stage.palette import TEXT
 from scenes.stage.world import Ribbons, World
 
@@ -83,29 +82,3 @@ class Gap:
             bars = [foot, *((self.x - 0.2, lot.y, z) for z in (low, top))]
             tips = [head, *((self.x + 0.2, lot.y, z) for z in (low, top))]
             world.add(Ribbons.of(bars, tips, 0.06, TEXT, 0.95 * shown, 0.1))
-
-
-@dataclass(slots=True)
-class Line:
-    """A vendor library's rate as a dashed line over a tower, in the tower's own plane: never a tower of ours.
-
-    `rate` is read when it is shown; None draws nothing.
-    """
-
-    chart: Chart
-    rate: Callable[[], Reading | None]
-    tower: Tower
-    shown: Callable[[float], float]
-
-    def draw(self, world: World, beat: float) -> None:
-        shown = self.shown(beat)
-        rate = self.rate() if shown > 0.01 else None
-        if rate is None:
-            return
-        height = self.tower.lens(self.chart.z(rate.quantity.value), beat)
-        lot = self.tower.lot
-        right = min(HALF_WIDTH, lot.x + 1.5)  # short of the numerals at the frame's edge
-        xs = np.arange(right, lot.x - 1.1, -0.4)
-        xs = xs[xs > right - (right - lot.x + 1.1) * shown]
-        a = np.column_stack([xs, np.full(len(xs), lot.y), np.full(len(xs), height)])
-        world.add(Ribbons.of(a, a + np.array([0.24, 0.0, 0.0]), 0.06, TEXT, 0.95, 0.1))

@@ -1,7 +1,7 @@
-"""Flights through the roofline hall: keys of the four roofs, and the camera that flies along them.
+"""Flights through the roofline hall: keys of the first three roofs, and the camera that flies along them.
 
-While rungs land the camera stands to the right of side-on and about as high as the roof: on the frame the near rail then lies
-over the towers, never across them.
+While rungs land the camera stands to the right of side-on and lower than the roof: on the frame the near rail then lies over
+the towers, never across them. The last roof's keys are its own (`last_climb`).
 """
 
 from __future__ import annotations
@@ -53,62 +53,6 @@ ROOF_3: tuple[Key, ...] = (
     (30, (4.8, 0.0, 5.8, 13.6, 2, -3)),
     (32, (4.4, 0.0, 5.8, 7.5, 2, 4)),
 )
-# Close and from the side, up with each landing: the beam comes into the frame from above; then back, to the whole ladder.
-ROOF_4: tuple[Key, ...] = (
-    (0, (3.0, 0.0, 5.0, 9.5, 20, 3)),
-    (3, (3.6, 0.0, 5.5, 13.8, 17, 0)),
-    (6, (4.0, 0.0, 5.75, 12.4, 19, 0)),
-    (7, (4.2, 0.0, 5.9, 11.6, 25, 0)),
-    (8, (4.4, 0.0, 6.0, 10.8, 19, 0)),
-    (12, (4.6, 0.0, 6.05, 10.4, 13, 0)),
-    (14.4, (4.8, 0.0, 6.1, 10.0, 13, 0)),
-    (16.2, (-0.4, 0.0, 4.6, 18.6, 14, 1)),
-    (19, (0.2, 0.0, 4.8, 17.8, 16, 1)),
-    (22, (1.4, 0.0, 4.9, 17.0, 12, 1)),
-    (25, (4.6, 0.0, 6.05, 10.4, 13, 0)),
-    (28, (5.3, 0.0, 6.35, 9.2, 10, 0)),
-    (28.6, (5.2, 0.0, 6.3, 9.4, 10, 0)),
-    (30.6, (1.6, 0.0, 5.0, 16.8, 11, 2)),
-    (32, (2.4, 0.0, 5.4, 15.0, 14, 5)),
-)
-# One rung is new: from it along the roof to where the ladder began, and back to what is left under the beam.
-ROOF_4_ONE: tuple[Key, ...] = (
-    (0, (3.0, 0.0, 5.0, 9.5, 20, 3)),
-    (3, (2.6, 0.0, 5.5, 13.8, 17, 0)),
-    (6, (4.2, 0.0, 5.95, 11.4, 14, 0)),
-    (9, (4.6, 0.0, 6.1, 10.2, 10, 0)),
-    (14, (4.2, 0.0, 6.1, 11.0, 15, 0)),
-    (16.2, (0.2, 0.0, 5.1, 17.6, 10, 1)),
-    (19, (-0.2, 0.0, 5.0, 18.2, 14, 1)),
-    (22, (0.4, 0.0, 5.1, 17.2, 11, 1)),
-    (25, (3.8, 0.0, 6.1, 11.4, 12, 0)),
-    (27.4, (4.6, 0.0, 6.3, 10.2, 8, 0)),
-    (28.4, (4.5, 0.0, 6.25, 10.4, 8, 0)),
-    (30.6, (0.2, 0.0, 5.1, 17.0, 11, 2)),
-    (32, (1.4, 0.0, 5.4, 15.0, 14, 4)),
-)
-
-# A ladder far under the beam, to which no zoom comes near, or without a new rung: seen whole.
-ROOF_4_FAR: tuple[Key, ...] = (
-    (0, (3.0, 0.0, 5.0, 9.5, 20, 3)),
-    (3, (0.4, 0.0, 4.7, 18.4, 14, 1)),
-    (8, (1.0, 0.0, 4.8, 17.2, 14, 1)),
-    (14, (1.4, 0.0, 4.9, 16.4, 8, 1)),
-    (16.2, (0.2, 0.0, 4.8, 18.0, 12, 1)),
-    (19, (0.4, 0.0, 4.8, 17.6, 15, 1)),
-    (22, (1.0, 0.0, 4.85, 17.0, 11, 1)),
-    (28, (1.6, 0.0, 4.95, 16.0, 6, 1)),
-    (28.6, (1.5, 0.0, 4.95, 16.1, 6, 1)),
-    *ROOF_4[-2:],
-)
-NEAR = 2.0  # a zoom from which on the last rungs and the beam fill the frame
-
-
-def last_path(rungs: int, zoom: float) -> Sequence[Key]:
-    """The last roof's keys for a number of new rungs and the zoom that brings them near the beam."""
-    if zoom < NEAR:
-        return ROOF_4_FAR
-    return ROOF_4 if rungs > 1 else ROOF_4_ONE
 
 
 def flight(path: Sequence[Key], aside: tuple[float, float, float], begin: float, end: float) -> Callable[[float], Camera]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
 
 from measure.dataset import Dataset, Reading
 from measure.records import Rung
 from measure.roofline_model import LEVEL_ROOF
-from scenes.props.roofline import FLOOR, HEIGHT, Chart
 from scenes.stage.claims import Figure, decimals, figure
 from scenes.stage.overlay import Item, Number, Text, Value
 from scenes.stage.palette import COMPUTE
@@ -27,7 +25,6 @@ LIMITED = {
 WIDE = "vectorised"  # the rung whose threads load several values at once
 UNNAMED = {"tile_1d": "1D tiling", "tile_2d": "2D tiling", WIDE: "Vectorised loads"}
 WRAP, LINE = 42, 42  # letters a line of a rung's idea, design pixels from line to line
-MOST, LOW = 12.0, 0.4  # times that the scale is zoomed at most; the height at which it then begins
 LEVEL_NAMES = {"load_path": "SM load path", "l2": "L2", "dram": "DRAM", "l1": "L1"}
 
 
@@ -108,15 +105,6 @@ def roof_over(data: Dataset, name: str) -> tuple[Reading, str] | None:
     if beam is not None and ridge is not None and mark.quantity.value >= ridge.quantity.value:
         return beam, MATH
     return share, f"the {LEVEL_NAMES.get(owned.value.level, owned.value.level)}"
-
-
-def zoom_to(data: Dataset, chart: Chart, names: Sequence[str]) -> float:
-    """How far to zoom the chart's heights for the fastest of some rungs to stand at `LOW` of it; 1 where none has a rate."""
-    rates = [rung.rate.value for name in names if (rung := find(data, name)) is not None and rung.rate is not None]
-    if not rates:
-        return 1.0
-    left = FLOOR + HEIGHT - chart.z(max(rates))
-    return min(MOST, max(1.0, (1.0 - LOW) * HEIGHT / max(left, 1e-6)))
 
 
 def vendor(data: Dataset, line: Reading | None, shown: Value) -> list[Item]:
