@@ -169,14 +169,14 @@ class AllReduce(Passage):
         """The two laps by their names, `lower` design pixels under their place; and the step that is under way."""
         n, out = steps.ranks, self.at(*self.found) + 0.25
         turn = float(steps.arrives[n - 2]) + 0.25
-        laps = [("reduce-scatter", "add yours, pass it on", self.at(2, 1), turn, steps.arrives[: n - 1]),
-                ("all-gather", "each finished a part: pass it on", turn, out, steps.arrives[n - 1 :])]  # fmt: skip
+        adds, passes = ("add yours, pass it on", "height: GPUs added in, not bytes"), ("each finished a part: pass it on",)
+        laps = [("reduce-scatter", adds, self.at(2, 1), turn, steps.arrives[: n - 1]),
+                ("all-gather", passes, turn, out, steps.arrives[n - 1 :])]  # fmt: skip
         for title, words, begin, end, arrives in laps:
             shown, named = window(begin, end, 0.4), window(max(begin, self.at(2, 2.5)), end, 0.4)
             self.text(Text(title, FACT, LEFT, LINE_1 + lower, opacity=named))
-            self.text(Text(words, SMALL, LEFT, LINE_2 + lower, opacity=named))
-            if end == turn:  # what grows is no buffer
-                self.text(Text("height: GPUs added in, not bytes", SMALL, LEFT, LINE_3 + lower, opacity=named))
+            for line, y in zip(words, (LINE_2, LINE_3), strict=False):
+                self.text(Text(line, SMALL, LEFT, y + lower, opacity=named))
             self.text(Text(f"2(N − 1) for N GPUs{_pace(arrives)}", SMALL, RIGHT, LINE_2 + 16, "right", shown))
 
         def step(beat: float) -> str:

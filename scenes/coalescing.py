@@ -13,7 +13,7 @@ from scenes.props.cube import Cube, Vector
 from scenes.props.lines import BASE, DEEP, EDGE, FRONT, LANES, ROWS, SECTORS, WORD, WORDS, Lines, places, seats
 from scenes.props.seats import Hall
 from scenes.props.signs import Sign, Signs
-from scenes.props.strides import Columns
+from scenes.props.strides import Columns, beside
 from scenes.stage.camera import Camera
 from scenes.stage.claims import figure
 from scenes.stage.keys import Path, Track, during, linear, pulse, ramp, smooth, window
@@ -159,11 +159,7 @@ class Coalescing(Passage):
 
         def split(stride: int, shown: Callable[[float], float]) -> Sequence[Item]:
             asked = figure(self.read(self.sectors(stride) or ""), 0, "sectors")
-            return [
-                Number(asked, NUMBER, RIGHT, FIRST + 36, "right", shown),
-                Text(f"of {WORD * WORDS // SECTORS} bytes for one load", FACT.sized(38), RIGHT, FIRST + 88, "right", shown),
-                Text(asked.source, SMALL, RIGHT, FIRST + 130, "right", shown),
-            ]
+            return beside(asked, f"of {WORD * WORDS // SECTORS} bytes for one load", asked.source, RIGHT, FIRST + 36, shown)
 
         if self.measured:
             self.text_later(near, bandwidth)
@@ -174,17 +170,15 @@ class Coalescing(Passage):
 
     def say_the_waste(self) -> None:
         """How many bytes DRAM sends for each word that is used: of the column that the thread stands on, the last first."""
-        seen, end = self.at(5, 1.5), self.clock.beats + 9.0
-        stops = [(seen, self.columns.strides[-1]), *(stop for stop in self.stops if stop[0] > seen), (end, 0)]
+        seen, ends = self.at(5, 1.5), (self.clock.beats + 9.0, 0)
 
         def words(stride: int, shown: Callable[[float], float]) -> Sequence[Item]:
             sent = figure(self.read(f"{self.waste}.{stride}"), 0, "bytes", WORD)
-            return [
-                Number(sent, NUMBER, RIGHT, FIRST + 36, "right", shown),
-                Text(f"sent by DRAM for each {WORD} used", FACT.sized(38), RIGHT, FIRST + 88, "right", shown),
-                Text(f"{sent.source}, at stride {stride}{self.pairs(stride)}", SMALL, RIGHT, FIRST + 130, "right", shown),
-            ]
-        for (lands, stride), (end, _) in pairwise(stops) if self.waste else ():
+            source = f"{sent.source}, at stride {stride}{self.pairs(stride)}"
+            return beside(sent, f"sent by DRAM for each {WORD} used", source, RIGHT, FIRST + 36, shown)
+
+        stops = [(seen, self.columns.strides[-1]), *(stop for stop in self.stops if stop[0] > seen), ends]
+        for (lands, stride), (end, _) in pairwise(stops if self.waste else ()):
             shown = during(lands, end, 0.4 * (lands == seen))
             self.text_later(shown, partial(words, stride, shown))
 

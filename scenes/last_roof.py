@@ -9,7 +9,7 @@ from typing import ClassVar
 from measure.dataset import Reading
 from scenes.props import hall_light
 from scenes.props import rungs as facts
-from scenes.props.climb import FLIGHT, QUICK, block, caption, lowered
+from scenes.props.climb import FLIGHT, QUICK, block, by_quarters, caption, lowered
 from scenes.props.gauges import Gap
 from scenes.props.hall_flight import flight
 from scenes.props.last_climb import (
@@ -52,12 +52,9 @@ class Roof4(Roof):
     top: ClassVar[Moment] = (8, 1)
     sight: ClassVar[Moment] = (8, 3)  # all towers shine, one after the other
 
-    def construct(self) -> None:
-        super().construct()
-        self.sky.arrange = lambda world, beat: drop(world, beat, self.at(*self.top), self.passed)
-
     def light_up(self, chart: Chart) -> None:
-        # As long as the scale is not magnified; afterwards the ladder itself is what shines.
+        # Bands run as long as the scale is not magnified; afterwards the ladder itself is what shines.
+        self.sky.arrange = lambda world, beat: drop(world, beat, self.at(*self.top), self.passed)
         for band in hall_light.bands(chart, [0.0, 2.0]):
             self.prop(band)
 
@@ -78,10 +75,7 @@ class Roof4(Roof):
             return Track(0.0).to(1.0, moment, 0.45, overshoot)
         if moment != self.at(*self.landings[3]):
             return super().rise(moment)
-        grown = Track(0.0)
-        for k in (1, 2, 3):
-            grown.to(0.25 * k, moment - 4.0 + k, 0.4, arrive)
-        return grown.to(1.0, moment, 0.6, overshoot)
+        return by_quarters(moment)
 
     def stops(self, rises: dict[str, Track]) -> list[tuple[float, str]]:
         # The drop: the ladder so far slams up word by word, the cube from tower to tower.

@@ -10,7 +10,7 @@ from scenes import film
 from scenes.props import hall_light, lesson
 from scenes.props import rungs as facts
 from scenes.props.axes import axes
-from scenes.props.climb import FLIGHT, block, climb, quick_run
+from scenes.props.climb import FLIGHT, block, by_quarters, climb, quick_run
 from scenes.props.cube import Cube
 from scenes.props.framing import Lens
 from scenes.props.gauges import Gap, Headroom
@@ -20,7 +20,7 @@ from scenes.props.roof_line import RoofLine
 from scenes.props.roofline import CUBE, FLOOR, HALF_DEPTH, HEIGHT, Chart, Hall, Tower, light_the_hall, towers
 from scenes.stage.camera import Camera
 from scenes.stage.hud import Ratio
-from scenes.stage.keys import Track, arrive, linear, overshoot, ramp, window
+from scenes.stage.keys import Track, linear, overshoot, ramp, window
 from scenes.stage.overlay import Text
 from scenes.stage.passage import Passage, Scenery
 from scenes.stage.type import FACT
@@ -208,11 +208,7 @@ class Roof2(Roof):
     path = ROOF_2
 
     def rise(self, moment: float) -> Track:
-        """A quarter on each of the three beats before, the last one under the cube."""
-        grown = Track(0.0)
-        for k in (1, 2, 3):
-            grown.to(0.25 * k, moment - 4.0 + k, 0.4, arrive)
-        return grown.to(1.0, moment, 0.6, overshoot)
+        return by_quarters(moment)
 
     def close(self) -> None:
         # "The burden is light": how far the newest tower still is under the beam.

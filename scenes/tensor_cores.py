@@ -198,17 +198,17 @@ class TensorCores(Passage):
             return []
         rate, size = figure(self.read(self.peaks.key("rate")), 1), owned.value.problem.split(" x ")[0]
         beside = ", height only" if self.foot[0] == BESIDE else ""  # its bytes are not of the level of this slope
-        slowed, items = self.peaks.rung.throttle_reasons, list[Item]()
-        if slowed and self.data.has(self.peaks.key("clock")):  # its roof was taken at a higher one
-            clock = figure(self.read(self.peaks.key("clock")), 0)
-            words = ("at ", SMALL), (clock, SMALL.coloured(TEXT)), (f": {', '.join(slowed)}", SMALL)
-            items.append(Sentence(words, LEFT, 434, opacity=shown))
-        return [
-            *items,
+        items: list[Item] = [
             Text("on tensor cores", FACT, LEFT, 262, "left", shown),
             Number(rate, NUMBER.coloured(COMPUTE), LEFT, 344, "left", shown),
             Text(f"{rate.source} · {data_type(self.data, BF16)} GEMM {size}³{beside}", SMALL, LEFT, 392, "left", shown),
         ]
+        slowed = self.peaks.rung.throttle_reasons
+        if slowed and self.data.has(self.peaks.key("clock")):  # its roof was taken at a higher one
+            clock = figure(self.read(self.peaks.key("clock")), 0)
+            words = ("at ", SMALL), (clock, SMALL.coloured(TEXT)), (f": {', '.join(slowed)}", SMALL)
+            items.append(Sentence(words, LEFT, 434, opacity=shown))
+        return items
 
     # ---- the picture ----------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from measure.dataset import Dataset
 from scenes.props import rungs as facts
 from scenes.props.cube import Vector
 from scenes.props.roofline import CUBE, FLOOR, HALF_DEPTH, Chart, Tower
-from scenes.stage.keys import ramp, smooth
+from scenes.stage.keys import Track, arrive, overshoot, ramp, smooth
 from scenes.stage.overlay import Item, Text, Value, value_at
 from scenes.stage.type import FACT
 
@@ -54,6 +54,14 @@ def climb(chart: Chart, built: Mapping[str, Tower], landings: Sequence[tuple[flo
         return here
 
     return where
+
+
+def by_quarters(moment: float) -> Track:
+    """A tower grows a quarter on each of the three beats before a landing, the last one under the cube."""
+    grown = Track(0.0)
+    for k in (1, 2, 3):
+        grown.to(0.25 * k, moment - 4.0 + k, 0.4, arrive)
+    return grown.to(1.0, moment, 0.6, overshoot)
 
 
 def swing(start: Vector, end: Vector, u: float) -> Vector:

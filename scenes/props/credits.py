@@ -25,7 +25,7 @@ class Credit:
 def lines(data: Dataset, own: bool, song: str) -> list[Credit]:
     """GPU, date, driver, clock and check of what was measured, or where it was published; what others did; song, pictures.
 
-    Software, subjects and what is absent are in the film's description. `own` says that the song is the project's.
+    Software is in the film's provenance, its ladders in the description. `own` says that the song is the project's.
     """
     run, name = data.run, data.device.name
     told = wrapped(f"{problem(data)} on {name}" if problem(data) else name)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from scenes.props.ghosts import Shine
 from scenes.props.roofline import Chart, light_the_hall
 from scenes.stage.keys import ramp
-from scenes.stage.palette import MEMORY, TEXT, mix
+from scenes.stage.palette import MEMORY, TEXT, Colour, mix
 from scenes.stage.world import Fog, Ground, World
 
 FADES = 9.0  # beats in which the drop's light goes: one slow fall, never a flash
@@ -22,12 +22,19 @@ def chorus(landings: Sequence[float]) -> Callable[[World, float], None]:
     def arrange(world: World, beat: float) -> None:
         light_the_hall(world, beat)
         lit = shine(landings, beat)
-        world.light = replace(world.light, ambient=world.light.ambient + 0.6 * lit, bloom=1.0 + 0.8 * lit)
-        ground, fog = world.ground or Ground(), world.fog or Fog()
-        horizon = mix(ground.horizon, mix(MEMORY, TEXT, 0.2), 0.3 * lit)
-        world.ground, world.fog = replace(ground, horizon=horizon), replace(fog, color=horizon)
+        brighten(world, 0.6 * lit, 0.8 * lit, (MEMORY, 0.3 * lit))
 
     return arrange
+
+
+def brighten(world: World, ambient: float, bloom: float, *glows: tuple[Colour, float]) -> None:
+    """More light and more bloom than the hall has; its horizon, and the fog with it, takes so much of each colour."""
+    world.light = replace(world.light, ambient=world.light.ambient + ambient, bloom=1.0 + bloom)
+    ground = world.ground or Ground()
+    horizon = ground.horizon
+    for colour, share in glows:
+        horizon = mix(horizon, mix(colour, TEXT, 0.2), share)
+    world.ground, world.fog = replace(ground, horizon=horizon), replace(world.fog or Fog(), color=horizon)
 
 
 def shine(landings: Sequence[float], beat: float) -> float:

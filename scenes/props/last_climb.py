@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from measure.dataset import Dataset, Reading
+from scenes.props import hall_light
 from scenes.props import rungs as facts
 from scenes.props.climb import FLIGHT
 from scenes.props.cube import Vector
@@ -22,7 +23,7 @@ from scenes.stage.keys import Track, arrive, leave, overshoot, ramp, smooth
 from scenes.stage.overlay import SAFE, Canvas, Item
 from scenes.stage.palette import MEMORY, TEXT, THREAD, mix
 from scenes.stage.type import FACT, Style, measure_text
-from scenes.stage.world import Fog, Ground, Ribbons, World
+from scenes.stage.world import Ribbons, World
 
 # Beats after the first landing on which a word of "Rise with me, rise with me, up to the light" begins, the heaviest first.
 WORDS = (0.0, 6.0, 2.0, 4.0, 1.0, 3.0, 5.0, 1.5, 3.5, 5.5)
@@ -123,12 +124,9 @@ def magnified(data: Dataset, chart: Chart, names: Sequence[str]) -> float:
 def drop(world: World, beat: float, top: float, passed: Callable[[], bool]) -> None:
     """The hall's light: bright on the drop, and on beat `top` if a line is `passed` then; for two bars ever less."""
     light_the_hall(world, beat)
-    dawn, goal = 1.0 - ramp(beat, 0.5, 9.0), ramp(beat, top - 0.4, 0.4) * (1.0 - ramp(beat, top + 0.5, 6.0))
+    dawn, goal = hall_light.shine((), beat), ramp(beat, top - 0.4, 0.4) * (1.0 - ramp(beat, top + 0.5, 6.0))
     goal = goal if goal > 0.0 and passed() else 0.0
-    world.light = replace(world.light, ambient=0.40 + 0.6 * max(dawn, goal), bloom=1.0 + 0.8 * max(dawn, goal))
-    ground, fog = world.ground or Ground(), world.fog or Fog()
-    horizon = mix(mix(ground.horizon, mix(MEMORY, TEXT, 0.2), 0.3 * dawn), mix(THREAD, TEXT, 0.2), 0.16 * goal)
-    world.ground, world.fog = replace(ground, horizon=horizon), replace(fog, color=horizon)
+    hall_light.brighten(world, 0.6 * max(dawn, goal), 0.8 * max(dawn, goal), (MEMORY, 0.3 * dawn), (THREAD, 0.16 * goal))
 
 
 def shine(towers: Mapping[str, Tower], wide: str, said: float, end: float) -> None:

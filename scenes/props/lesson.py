@@ -12,6 +12,7 @@ from measure.dataset import Dataset, Reading
 from scenes.props.framing import View, above_the_words
 from scenes.props.gauges import Gap
 from scenes.props.ghosts import Ghost, Ghosts, Shine
+from scenes.props.hall_light import brighten
 from scenes.props.roofline import FLOOR, HALF_DEPTH, HALF_WIDTH, Chart, Tower, light_the_hall
 from scenes.props.rungs import LEFT, LEVEL_NAMES, bandwidth
 from scenes.stage.claims import Figure, figure
@@ -20,7 +21,7 @@ from scenes.stage.layout import Label, Labels
 from scenes.stage.overlay import Item, Text
 from scenes.stage.palette import COMPUTE, MEMORY, QUIET, TEXT, Colour, mix
 from scenes.stage.type import FACT, SMALL, Align, Style
-from scenes.stage.world import Fog, Ground, Ribbons, World
+from scenes.stage.world import Ground, Ribbons, World
 
 LAST = HALF_WIDTH + 0.6  # x of the beam's end
 CURTAIN, BANDS = 60, 7  # strips of light along the roof, bands from the floor up
@@ -63,11 +64,9 @@ class Dawn:
         """The hall, and what the drop adds to it."""
         light_the_hall(world, beat)
         shine = self.shine(beat)
-        world.light = replace(world.light, ambient=world.light.ambient + 0.9 * shine, bloom=1.0 + 0.9 * shine)
-        ground, fog = world.ground or Ground(), world.fog or Fog()
-        horizon = mix(ground.horizon, mix(MEMORY, TEXT, 0.2), 0.32 * shine)
-        world.ground = replace(ground, horizon=horizon, color=mix(ground.color, MEMORY, 0.09 * shine))
-        world.fog = replace(fog, color=horizon)
+        brighten(world, 0.9 * shine, 0.9 * shine, (MEMORY, 0.32 * shine))
+        ground = world.ground or Ground()
+        world.ground = replace(ground, color=mix(ground.color, MEMORY, 0.09 * shine))
 
     def draw(self, world: World, beat: float) -> None:
         shine = self.shine(beat)

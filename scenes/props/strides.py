@@ -12,9 +12,10 @@ from scenes.props.cube import Vector
 from scenes.props.lines import PITCH, SECTORS, across, sectors_of
 from scenes.stage.claims import Figure
 from scenes.stage.keys import ramp, smooth
+from scenes.stage.overlay import Item, Number, Text, Value
 from scenes.stage.palette import MEMORY, PLATE, QUIET, STEEL, TEXT, mix
 from scenes.stage.plane import TextPlane
-from scenes.stage.type import CODE, FACT, LABEL
+from scenes.stage.type import CODE, FACT, LABEL, NUMBER, SMALL
 from scenes.stage.world import Boxes, Ribbons, World
 
 Floats = NDArray[np.float64]
@@ -135,3 +136,12 @@ class Columns:
         left, right = self.x(self.strides[0]) - 0.9, self.x(self.strides[-1]) + 0.9
         origin, size = (left, self.y - FACE, 0.0), (right - left, FACE + 0.9, PLINTH)
         world.add(Boxes.of([origin], size, mix(PLATE, STEEL, 0.5), edge=0.7))
+
+
+def beside(number: Figure, what: str, source: str, x: float, y: float, shown: Value) -> list[Item]:
+    """A figure that ends at design pixels x, y; under it what it is and where it is from."""
+    return [
+        Number(number, NUMBER, x, y, "right", shown),
+        Text(what, FACT.sized(38), x, y + 52, "right", shown),
+        Text(source, SMALL, x, y + 94, "right", shown),
+    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from scenes.props.reach import Trip
+from scenes.props.stall_reasons import OF_A_QUEUE
 from scenes.stage.claims import Figure
 from scenes.stage.digits import Counter
 from scenes.stage.keys import window
@@ -22,11 +23,7 @@ COLUMNS: Mapping[str, tuple[str, float, Align]] = {
     "l2": ("L2, on the same chip", MIDDLE, "centre"),
     "dram": ("DRAM, off the chip", RIGHT, "right"),
 }
-# What the commonest reasons mean, by Nsight Compute's guide: that a load has no room to set out is no wait for DRAM.
-MEANS = {
-    "lg_throttle": "they wait to ask, not for DRAM",
-    "long_scoreboard": "they wait for what they asked for",
-}
+TO_ASK = "they wait to ask, not for DRAM"  # before a queue that is full
 KINDS = ("used", "idle")  # of its slots: as counted, as estimated
 
 Opacity = Callable[[float], float]
@@ -53,7 +50,7 @@ def column(cycles: Figure, trip: Trip, told: Opacity, kept: Opacity) -> list[Ite
 
 
 def reason(name: str, waits: Figure, slots: Figure, counted: bool, shown: Opacity) -> list[Item]:
-    """What its warps wait for most, large, and what that leaves of its issue slots, kept."""
+    """What its warps wait for most, large, and what that leaves of its issue slots, kept; a full queue is no wait for DRAM."""
 
     def kept(beat: float) -> float:
         return KEPT * shown(beat)
@@ -64,5 +61,5 @@ def reason(name: str, waits: Figure, slots: Figure, counted: bool, shown: Opacit
         Text(f"stall reason {name}, {waits.source}", SMALL, LEFT, THIRD + DOWN, "left", shown),
         Number(slots, NUMBER.sized(80), RIGHT, TOP + DOWN, "right", kept),
         Text(f"of its chances to issue {KINDS[not counted]}", FACT.sized(38), RIGHT, SECOND + DOWN, "right", kept),
-        *([Text(MEANS[name], SMALL.coloured(TEXT), RIGHT, THIRD + DOWN, "right", shown)] if name in MEANS else []),
+        *([Text(TO_ASK, SMALL.coloured(TEXT), RIGHT, THIRD + DOWN, "right", shown)] if name in OF_A_QUEUE else []),
     ]
